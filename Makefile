@@ -2,7 +2,7 @@
 # The commands of this project; `make help` lists them.
 
 BOARD ?= $(BOARD_DEFAULT)
-# Python for .venv (CPython 3.11 or 3.12); if empty, the first suitable one that is found.
+# Python for .venv (CPython 3.11 to 3.13); if empty, the first suitable one that is found.
 PYTHON ?=
 # DEBIAN=no does not install Debian packages.
 DEBIAN ?= yes
@@ -13,21 +13,26 @@ JOBS ?= $(shell nproc)
 # More arguments for pytest: make test TESTS="host_tests/modules/ethosu/driver -x"
 TESTS ?=
 
-# `make test-AREA` tests one area. AREA : prerequisites to build : folders of host_tests.
+# `make test-AREA` tests one area. AREA : prerequisites to build : folders of host_tests. For a path in
+# TESTS, `make test` builds the prerequisites of the area with the longest folder that has the path.
 AREAS := \
     accel:sim:modules/ethosu/accel \
-    binding:firmware+plugin:modules/ethosu/binding \
+    binding:board-images+plugin:modules/ethosu/binding \
     boards:board-images+plugin:boards \
-    campaigns:sim-variants+sim-host-variants+firmware+plugin:campaigns \
+    campaigns:sim-variants+sim-host-variants+board-images+plugin:campaigns \
     driver:sim-host-variants:modules/ethosu/driver \
     exactness:sim-host-variants+accel+board-images+plugin:exactness \
-    firmware:firmware+plugin:firmware \
+    firmware:board-images+plugin:firmware \
     generator:sim-variants+sim-host:generator \
     kernels:sim-host-variants+firmware+plugin:modules/ethosu/runtime/kernels \
+    kit:firmware:kit+mutation \
+    lab:parts+board-images:lab \
+    natmod:board-images+plugin:modules/ethosu/natmod \
     plugin:plugin+firmware+sim-host-variants:tools/qemu_plugin \
     runtime:sim-host-variants+firmware+plugin:modules/ethosu/runtime \
     sim:sim-variants+sim-host-variants:tools/npu_sim+tools/sim_host \
-    tools:build+accel+board-images+examples:tools/ethosu_tools+tools/setup \
+    tools:parts+accel+board-images+examples:tools/ethosu_tools+tools/setup \
+    pages:parts+accel+board-images+examples:pages \
     tree:setup:tree \
 
 # `make campaign-X` tries hostile inputs and faults, `make nightly` runs them all.
@@ -46,8 +51,8 @@ CAMPAIGNS := \
     payloads:sim:20000000 \
     payloads32:sim:20000000 \
     files:sim:1000000 \
-    faults:firmware+plugin:10000 \
-    faults-by-host-time:firmware+plugin:10000 \
+    faults:board-images+plugin:10000 \
+    faults-by-host-time:board-images+plugin:10000 \
     soak:firmware+plugin:1000000 \
     serial:firmware+plugin:1000
 
@@ -105,7 +110,8 @@ QUICK := -m "not slow and not page"
 field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # All boards, as NAME:flash+qemu, the default one first.
 ifndef BOARD_ROWS
-export BOARD_ROWS := $(shell python3 firmware/board.py list)
+# In a new system there is no Python before the packages are installed.
+export BOARD_ROWS := $(shell ! command -v python3 >/dev/null || python3 firmware/board.py list)
 endif
 BOARD_DEFAULT := $(call field,1,$(firstword $(BOARD_ROWS)))
 boards_with = $(foreach row,$(BOARD_ROWS),$(if $(findstring $(1),$(call field,2,$(row))),$(call field,1,$(row))))
@@ -114,15 +120,21 @@ EMULATED := $(call boards_with,qemu)
 AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
 CAMPAIGN_NAMES := $(foreach row,$(CAMPAIGNS),$(call field,1,$(row)))
 
-# Each step prints a heading; output of its commands follows below.
-say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
+# Each step prints a heading, bold on a terminal; output of its commands follows below.
+say = @[ ! -t 1 ] || [ "$${NO_COLOR}$(filter dumb,$(TERM))" ] && printf '==> %s\n' "$(1)" || printf '\033[1m==> %s\033[0m\n' "$(1)"
 # $(call or_say,TEXT): at the end of a recipe line, explains how to fix a failure.
 or_say = || { echo "error: $(1)" >&2; exit 1; }
+
+# A goal such as `build` starts a make of its own for its parts, which knows nothing of the goals
+# next to it. So `make -j2 build plugin` builds one goal after the other, each one in parallel.
+ifeq ($(MAKELEVEL),0)
+.NOTPARALLEL:
+endif
 
 .DEFAULT_GOAL := help
 .PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes setup build parts sim library-binding sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images release \
-    check docs demo test test-all test-web sweeps test-linux tutorial nightly mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
+    check docs demo test test-all test-web sweeps test-linux tutorial nightly newest fresh nightly-fresh mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
     $(CAMPAIGN_NAMES:%=campaign-%)
 
@@ -184,9 +196,11 @@ LIBRARY_HEADERS := $(wildcard modules/ethosu/driver/include/*.h modules/ethosu/d
     modules/ethosu/runtime/*.h modules/ethosu/runtime/describe/*.h modules/ethosu/audio/*.h \
     modules/ethosu/accel/*.h tools/npu_sim/*.h tools/sim_accel/sim_accel.h tools/sim_host/*.h)
 
+include modules/ethosu/listed.mk
+.SECONDEXPANSION:
 library-binding: $(LIBRARY_BINDING)
 
-$(LIBRARY_BINDING): tools/setup/library_binding.py $(LIBRARY_HEADERS) | setup
+$(LIBRARY_BINDING): tools/setup/library_binding.py $(LIBRARY_HEADERS) $$(call listed,$(BUILD)/library/headers.list,$(LIBRARY_HEADERS)) | setup
 	@$(BIN)/python $< $@
 
 sim-host: sim $(LIBRARY_BINDING) ## Build driver and runtime with the simulator for this machine
@@ -247,15 +261,15 @@ examples: $(STAMPS)/examples
 # The others need models of other projects.
 EXAMPLES := $(filter-out %/assistant.py %/person.py,$(wildcard modules/ethosu/examples/*.py))
 
-$(STAMPS)/examples: $(EXAMPLES) tools/ethosu_tools/make_model.py tools/web/discs.py | sim-host
+$(STAMPS)/examples: $(EXAMPLES) $$(call listed,$(STAMPS)/examples.list,$(EXAMPLES)) tools/ethosu_tools/model/make_model.py tools/web/discs.py | sim-host
 	$(call say,examples)
 	@rm -rf $(BUILD)/examples && mkdir -p $(BUILD)/examples
 	@cp $(EXAMPLES) $(BUILD)/examples
 	@$(BIN)/python tools/web/discs.py $(BUILD)/examples
-	@$(BIN)/python -m ethosu_tools.make_model $(BUILD)/examples/models
+	@$(BIN)/python -m ethosu_tools.model.make_model $(BUILD)/examples/models
 	@cd $(BUILD)/examples && for model in small_cnn small_streaming; do \
-	    $(abspath $(BIN))/ethosu compile models/$$model.tflite -o $$model.tflite --quiet >/dev/null || exit 1; \
-	done && $(abspath $(BIN))/ethosu compile models/small_cnn.tflite -o proven.tflite --selftest --quiet >/dev/null
+	    $(abspath $(BIN))/ethosu compile models/$$model.tflite -o $$model.tflite --quiet || exit 1; \
+	done && $(abspath $(BIN))/ethosu compile models/small_cnn.tflite -o proven.tflite --selftest --quiet
 	@rm -r $(BUILD)/examples/models && touch $@
 
 web: setup $(STAMPS)/debian-web ## Build the web page with a board and Vela in build/web; 8 minutes of CPU time
@@ -327,8 +341,19 @@ $(STAMPS)/collected: | sim-host
 	@$(BIN)/pytest --collect-only -qq >$@.log || { cat $@.log; exit 1; }
 	@mv $@.log $@
 
+# All folders of areas, as FOLDER:PREREQUISITES.
+FOLDERS := $(foreach row,$(AREAS),$(foreach folder,$(call field,3,$(row)),host_tests/$(folder):$(word 2,$(subst :, ,$(row)))))
+# $(call around,PATH) and $(call below,PATH): the rows whose folder has the path, and those in it.
+around = $(strip $(foreach row,$(FOLDERS),$(if $(filter $(call field,1,$(row))/%,$(1)/),$(row))))
+below = $(foreach row,$(FOLDERS),$(if $(filter $(1)/%,$(call field,1,$(row))),$(row)))
+# $(call needs,PATH): what its tests need; outside of all areas, that is everything.
+needs = $(if $(call around,$(1)),$(foreach row,$(lastword $(sort $(call around,$(1)))) $(call below,$(1)),$(call field,2,$(row))),$(TESTED))
+# Paths in TESTS, without the names of tests behind them.
+PATHS = $(foreach path,$(filter host_tests/%,$(patsubst ./%,%,$(TESTS))),$(patsubst %/,%,$(firstword $(subst ::, ,$(path)))))
+NEEDED = $(sort setup $(or $(foreach path,$(PATHS),$(call needs,$(path))),$(TESTED)))
+
 test: $(STAMPS)/debian ## Run all tests except the larger sweeps and those of the web page
-	@$(SUBMAKE) $(TESTED)
+	@$(SUBMAKE) $(NEEDED)
 	$(call say,tests)
 	@$(PYTEST) $(QUICK) $(TESTS)
 
@@ -363,13 +388,14 @@ $(foreach row,$(AREAS),$(eval $(call area_rule,$(row))))
 # All tests that need a board, on each QEMU, and as its chip, without the emulator's registers; the
 # results go to $(BUILD)/suites.
 HOW_installed := --qemu installed
-HOW_newer := --qemu newer
+HOW_10 := --qemu 10
+HOW_11 := --qemu 11
 HOW_as-chip := --as-chip
 define suite_rule
 suite-$(1): setup
 	@$$(SUBMAKE) board-images plugin
 	$$(call say,all tests of a board on $(1))
-	@$$(foreach how,installed newer as-chip,\
+	@$$(foreach how,installed 10 11 as-chip,\
 	    $$(BIN)/pytest -q $$(HANGS) --board $(1) $$(HOW_$$(how)) -m on_board $$(TESTS) \
 	        --junitxml=$$(BUILD)/suites/$(1)-$$(how).xml || failed=yes;) [ -z "$$$$failed" ]
 endef
@@ -383,13 +409,22 @@ test-linux: plugin ## Boot Debian's kernel, whose own driver runs models on the 
 	@$(PYTEST) host_tests/linux $(TESTS)
 
 # One seed for all: with the same SEED, each resumes where it was stopped. A finding does not stop
-# the others.
+# the others. All is built first, because these goals run at the same time and would build it each.
 nightly: setup ## Run sweeps, graphs, fuzz, Linux, all campaigns and all board tests: 1.3*10^8 inputs
 	$(call say,seed $(NIGHT); to resume: make nightly SEED=$(NIGHT))
-	@$(SUBMAKE) $(sort board-images $(foreach row,$(CAMPAIGNS),$(call field,2,$(row))))
+	-@$(SUBMAKE) --keep-going $(SWEPT)
 	@+$(MAKE) --no-print-directory --silent --keep-going $(PARALLEL) SEED=$(NIGHT) \
-	    sweeps test-linux tutorial graphs fuzz $(CAMPAIGN_NAMES:%=campaign-%) $(EMULATED:%=suite-%) \
+	    sweeps test-linux tutorial graphs fuzz nightly-fresh newest HEAVY=$(or $(HEAVY),yes) $(CAMPAIGN_NAMES:%=campaign-%) $(EMULATED:%=suite-%) \
 	    $(call or_say,there are findings; the lines above explain how to reproduce them.)
+
+# `fresh` of the releases that have to work, and of the next one. 77: this machine has no means to.
+nightly-fresh:
+	@for release in bookworm trixie sid; do tools/setup/fresh.sh $$release || [ $$? = 77 ] || failed=yes; done; \
+	    [ -z "$$failed" ]
+
+# WHO: root, a user with sudo, or both.
+fresh: ## Run README's two commands in a new root of RELEASE (such as trixie), as WHO (root, user)
+	@tools/setup/fresh.sh "$(RELEASE)" $(WHO)
 
 # In clones, because sources are changed; build output is copied, so that a mutant compiles only its own file.
 mutations: setup ## Seed COUNT faults (default 300) into clones of the tree, and check which the tests find
@@ -401,11 +436,15 @@ mutations: setup ## Seed COUNT faults (default 300) into clones of the tree, and
 
 tutorial: build accel examples ## Run the tutorial with TensorFlow and the tests with ExecuTorch; installs 4.4 GB
 	$(call say,TensorFlow and ExecuTorch)
-	@for kit in convert executorch; do $(BIN)/ethosu setup $$kit || exit; done
+	@for kit in convert executorch; do $(BIN)/ethosu doctor --install $$kit || exit; done
 	@$(PYTEST) -m slow -k "tutorial or tensorflow or onnx2tf or exporter or pytorch" \
-	    host_tests/tools/setup host_tests/tools/ethosu_tools host_tests/modules/ethosu/examples
+	    host_tests/tools/setup host_tests/tools/ethosu_tools host_tests/pages
 
 NIGHT := $(or $(SEED),$(shell date +%Y%m%d))
+
+newest: build ## Try the newest release of each dependency, with HEAVY=yes PyTorch too; a break fails nothing
+	$(call say,newest releases)
+	@PYTHONPATH=. $(BIN)/python tools/setup/newest.py $(if $(filter-out no,$(HEAVY)),--heavy) $(if $(JSON),--json)
 
 graphs: setup ## Check generated graphs on the NPU simulator for SECONDS (default 3600)
 	$(call say,generated graphs)
@@ -437,6 +476,9 @@ lint: setup ## Check the style of Python and C sources
 	@$(BIN)/ruff check . $(call or_say,ruff found problems; make format fixes the simple ones.)
 	@$(BIN)/ruff format --check . $(call or_say,Python sources are not formatted; run: make format)
 	@$(BIN)/mypy $(call or_say,mypy found type errors in tools/ethosu_tools.)
+	@PYTHONPATH=tools $(BIN)/lint-imports >$(STAMPS)/imports.log \
+	    || { cat $(STAMPS)/imports.log; false; } \
+	    $(call or_say,a module of the tools imports from a higher room; pyproject.toml lists them.)
 	@git ls-files '*.c' '*.h' | xargs $(BIN)/clang-format --dry-run --Werror \
 	    $(call or_say,C sources are not formatted; run: make format)
 

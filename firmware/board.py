@@ -15,7 +15,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
-from ethosu_tools import board_files  # noqa: E402
+from ethosu_tools.boards import board_files  # noqa: E402
 
 Table = dict[str, Any]
 
@@ -48,12 +48,12 @@ ENTRIES = {
     "silicon emulated bin cpu_flags cache_line memories heap ramdisk romfs journal disk regions "
     "define dma uart start vela estimate by_npu flash qemu native first_failure "
     "blind_point variants",
-    "memories": "name start end size npu_address masters port cache cpu",
+    "memories": "name start end size npu_address dma_address masters port cache cpu",
     "npu_registers": "base irq secure privileged power fast_memory settings",
     "regions": "start size section takes noload align initial",
     "dma": "driver base irq abort_irq least least_cached",
     "uart": "driver base irq baud clock_hz",
-    "native": "memories npu_clock",
+    "native": "machine memories npu_clock",
 }
 
 
@@ -109,8 +109,23 @@ def memory(row: Table) -> str:
         "port": f"ETHOSU_PORT_{row['port']}" if "port" in row else "",
         "cache": f"ETHOSU_CACHE_{one_of(CACHES, row, 'cache', 'write-back')}",
         "cpu": f"ETHOSU_CPU_{one_of(CPU, row, 'cpu', 'data')}",
+        "dma_address": dma_address(row, masters) if "dma_address" in row else "",
     }
     return initialiser(fields)
+
+
+def dma_address(row: Table, masters: str | list[str]) -> str:
+    """The DMA controller's address; ValueError if the controller cannot use it."""
+    value, name = row["dma_address"], row.get("name", "")
+    if not isinstance(value, int) or not 0 < value < 1 << 32 or value % 32:
+        found = f"{value:#x}" if isinstance(value, int) else repr(value)
+        expected = "a multiple of 32 from 0x20 to 0xffffffe0"
+        raise ValueError(f"dma_address of memory {name!r} is {found}, expected {expected}")
+    if not {"all", "read", "dma-reads", "dma-writes"} & set(
+        masters if isinstance(masters, list) else [masters]
+    ):
+        raise ValueError(f"memory {name!r} has a dma_address, expected only with DMA in `masters`")
+    return number(value)
 
 
 def initialiser(fields: Mapping[str, str]) -> str:
@@ -153,6 +168,8 @@ def array(head: str, rows: Iterable[str]) -> str:
 
 def board_table(table: Table, source: str) -> str:
     """board_table.c: `ethosu_board`, and `dma_board` if there is a controller."""
+    if "dma" not in table and any("dma_address" in row for row in table["memories"]):
+        raise ValueError("a memory has a dma_address, expected only with [dma]")
     symbols = sorted(
         {row[key] for row in table["memories"] for key in ("start", "end")
          if isinstance(row.get(key), str)}
@@ -360,7 +377,8 @@ def native_row(parts: Parts, name: str, table: Table) -> str:
         "npu_count": "1",
     }
     config = "NULL" if table.get("qemu", {}).get("any_npu") else quoted(table["npus"][0])
-    return initialiser({"board": initialiser(fields), "npu": config})
+    machine = quoted(own["machine"])
+    return initialiser({"board": initialiser(fields), "npu": config, "machine": machine})
 
 
 def native(boards: Iterable[tuple[str, Table]]) -> str:

@@ -4,12 +4,17 @@
  * memory.ld reserves for them. RAMDisk survives a reset, Flash also a power cut.
  * A write to Flash waits for the NPU, which may be reading a model from there or
  * from the ROM file system.
+ *
+ * The methods raise exceptions for arguments of a wrong type only. All other errors they return:
+ * LittleFS calls them, and an exception would leave it with a change half made.
  */
 #include <string.h>
 
 #include "board.h"
 #include "clock.h"
+#include "cpu.h"
 #include "disk.h"
+#include "disk_guard.h"
 #include "ethosu_ext.h"
 #include "extmod/vfs.h"
 #include "irq.h"
@@ -62,7 +67,16 @@ static mp_obj_t disk_make_new(const mp_obj_type_t *type, size_t n_args, size_t n
     return MP_OBJ_FROM_PTR(disk);
 }
 
-/** The disk's memory for a transfer of `size` bytes named by (self, block, buffer[, offset]). */
+/** What a method returns: 0, or a negative errno, which the file system returns in its turn. */
+static mp_obj_t status(int error)
+{
+    return MP_OBJ_NEW_SMALL_INT(-error);
+}
+
+/**
+ * The disk's memory for a transfer of `size` bytes named by (self, block, buffer[, offset]); NULL
+ * if it is not all inside.
+ */
 static uint8_t *locate(size_t n_args, const mp_obj_t *args, size_t size)
 {
     const struct disk *disk = MP_OBJ_TO_PTR(args[0]);
@@ -70,19 +84,21 @@ static uint8_t *locate(size_t n_args, const mp_obj_t *args, size_t size)
     mp_uint_t offset = n_args > 3 ? (mp_uint_t)mp_obj_get_int(args[3]) : 0;
     size_t total = disk_size(disk);
     size_t unit = block_size(disk);
-    if (block >= total / unit || offset > total - block * unit ||
-        size > total - block * unit - offset) {
-        mp_raise_OSError(MP_EINVAL);
-    }
-    return disk->start + block * unit + offset;
+    bool inside = block < total / unit && offset <= total - block * unit &&
+                  size <= total - block * unit - offset;
+    return inside ? disk->start + block * unit + offset : NULL;
 }
 
 static mp_obj_t disk_readblocks(size_t n_args, const mp_obj_t *args)
 {
     mp_buffer_info_t buffer;
     mp_get_buffer_raise(args[2], &buffer, MP_BUFFER_WRITE);
-    memcpy(buffer.buf, locate(n_args, args, buffer.len), buffer.len);
-    return MP_OBJ_NEW_SMALL_INT(0);
+    const uint8_t *at = locate(n_args, args, buffer.len);
+    if (at == NULL) {
+        return status(MP_EINVAL);
+    }
+    memcpy(buffer.buf, at, buffer.len);
+    return status(0);
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(disk_readblocks_obj, 3, 4, disk_readblocks);
 
@@ -96,13 +112,6 @@ const struct disk *disk_of(const mp_vfs_blockdev_t *device)
 uint32_t disk_changes(void)
 {
     return changes;
-}
-
-static void expect(bool done)
-{
-    if (!done) {
-        mp_raise_OSError(MP_EIO);
-    }
 }
 
 #ifdef FIRMWARE_PLAIN
@@ -121,52 +130,62 @@ static bool npu_is_busy(void)
 }
 #endif
 
-/** Ctrl-C ends a wait in which no program runs. */
-static void raise_interrupt(void)
-{
-    mp_obj_t exception = MP_STATE_THREAD(mp_pending_exception);
-    if (exception != MP_OBJ_NULL) {
-        MP_STATE_THREAD(mp_pending_exception) = MP_OBJ_NULL;
-        nlr_raise(exception);
-    }
-}
-
 /**
  * An NPU may be reading the flash to be changed, and no vendor specifies what it would read. No
- * program runs during the wait, since it would see the file system half changed.
+ * program runs during the wait, since it would see the file system half changed. Ctrl-C ends it,
+ * and stays pending (disk_guard.h).
  */
-static void wait_for_npus(const struct disk *disk)
+static int wait_for_npus(const struct disk *disk)
 {
     uint64_t start_ms = clock_ms();
     while (disk->nvm != &ram && npu_is_busy()) {
-        raise_interrupt();
+        if (disk_guard_is_interrupted()) {
+            return MP_EINTR;
+        }
         uint64_t waited = clock_ms() - start_ms;
         if (waited >= NPU_WAIT_MS) {
-            mp_raise_OSError(MP_EBUSY);
+            return MP_EBUSY;
         }
         irq_wait_ms((uint32_t)(NPU_WAIT_MS - waited));
     }
+    return 0;
 }
 
-static void clear(const struct disk *disk, uint8_t *at, size_t size)
+static int clear(const struct disk *disk, uint8_t *at, size_t size)
 {
     for (size_t done = 0; disk->nvm->erase_unit != 0 && done < size;
          done += disk->nvm->erase_unit) {
-        expect(nvm_clear(disk->nvm, at + done));
+        if (!nvm_clear(disk->nvm, at + done)) {
+            return MP_EIO;
+        }
     }
+    return 0;
 }
 
 /** Flash is written in whole chunks; LittleFS is mounted with that block size. */
-static void write_chunks(const struct nvm *nvm, uint8_t *at, const uint8_t *bytes, size_t size)
+static int write_chunks(const struct nvm *nvm, uint8_t *at, const uint8_t *bytes, size_t size)
 {
-    if ((uintptr_t)at % NVM_CHUNK != 0 || size % NVM_CHUNK != 0) {
-        mp_raise_OSError(MP_EINVAL);
-    }
     for (size_t offset = 0; offset < size; offset += NVM_CHUNK) {
         _Alignas(uint64_t) uint8_t chunk[NVM_CHUNK];
         memcpy(chunk, bytes + offset, sizeof(chunk));
-        expect(nvm_write(nvm, at + offset, chunk));
+        if (!nvm_write(nvm, at + offset, chunk)) {
+            return MP_EIO;
+        }
     }
+    return 0;
+}
+
+static int write_flash(const struct disk *disk, uint8_t *at, const mp_buffer_info_t *buffer,
+                       bool whole_blocks)
+{
+    if ((uintptr_t)at % NVM_CHUNK != 0 || buffer->len % NVM_CHUNK != 0) {
+        return MP_EINVAL;
+    }
+    int error = wait_for_npus(disk);
+    if (error == 0 && whole_blocks) {
+        error = clear(disk, at, buffer->len);
+    }
+    return error != 0 ? error : write_chunks(disk->nvm, at, buffer->buf, buffer->len);
 }
 
 /** Without an offset whole blocks are written, and erased before if need be (vfs.AbstractBlockDev).
@@ -177,27 +196,29 @@ static mp_obj_t disk_writeblocks(size_t n_args, const mp_obj_t *args)
     mp_buffer_info_t buffer;
     mp_get_buffer_raise(args[2], &buffer, MP_BUFFER_READ);
     uint8_t *at = locate(n_args, args, buffer.len);
+    if (at == NULL) {
+        return status(MP_EINVAL);
+    }
     changes++;
     if (disk->nvm == &ram) {
         memcpy(at, buffer.buf, buffer.len);
-        return MP_OBJ_NEW_SMALL_INT(0);
+        SCB_CleanDCache_by_Addr(at, (int32_t)buffer.len); // the reset button empties the cache
+        return status(0);
     }
-    wait_for_npus(disk);
-    if (n_args < 4) {
-        clear(disk, at, buffer.len);
-    }
-    write_chunks(disk->nvm, at, buffer.buf, buffer.len);
-    return MP_OBJ_NEW_SMALL_INT(0);
+    return status(write_flash(disk, at, &buffer, n_args < 4));
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(disk_writeblocks_obj, 3, 4, disk_writeblocks);
 
-static mp_obj_t erase(const struct disk *disk, mp_obj_t block)
+static int erase(const struct disk *disk, mp_obj_t block)
 {
     mp_obj_t place[] = {MP_OBJ_FROM_PTR(disk), block, mp_const_none};
+    uint8_t *at = locate(MP_ARRAY_SIZE(place), place, block_size(disk));
+    if (at == NULL) {
+        return MP_EINVAL;
+    }
     changes++;
-    wait_for_npus(disk);
-    clear(disk, locate(MP_ARRAY_SIZE(place), place, block_size(disk)), block_size(disk));
-    return MP_OBJ_NEW_SMALL_INT(0);
+    int error = wait_for_npus(disk);
+    return error != 0 ? error : clear(disk, at, block_size(disk));
 }
 
 static mp_obj_t disk_ioctl(mp_obj_t self, mp_obj_t command, mp_obj_t argument)
@@ -207,9 +228,9 @@ static mp_obj_t disk_ioctl(mp_obj_t self, mp_obj_t command, mp_obj_t argument)
     case MP_BLOCKDEV_IOCTL_INIT:
     case MP_BLOCKDEV_IOCTL_DEINIT:
     case MP_BLOCKDEV_IOCTL_SYNC:
-        return MP_OBJ_NEW_SMALL_INT(0);
+        return status(0);
     case MP_BLOCKDEV_IOCTL_BLOCK_ERASE:
-        return erase(disk, argument);
+        return status(erase(disk, argument));
     case MP_BLOCKDEV_IOCTL_BLOCK_COUNT:
         return MP_OBJ_NEW_SMALL_INT(disk_size(disk) / block_size(disk));
     case MP_BLOCKDEV_IOCTL_BLOCK_SIZE:

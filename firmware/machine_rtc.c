@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** machine.RTC: the wall clock behind time.time(), with datetime() to read and set it. */
 #include "clock.h"
+#include "lib/oofatfs/ff.h"
 #include "py/obj.h"
 #include "py/runtime.h"
 #include "shared/timeutils/timeutils.h"
@@ -30,6 +31,18 @@ static mp_obj_t rtc_get(void)
         mp_obj_new_int(tm.tm_sec),  mp_obj_new_int_from_uint((mp_uint_t)(us % US_PER_S)),
     };
     return mp_obj_new_tuple(MP_ARRAY_SIZE(fields), fields);
+}
+
+/** Of FatFs: the time for a file, in steps of two seconds. */
+DWORD get_fattime(void)
+{
+    timeutils_struct_time_t tm;
+    timeutils_seconds_since_epoch_to_struct_time(clock_epoch_s(), &tm);
+    if (tm.tm_year < 1980) {
+        return 1u << 21 | 1u << 16; // 1980-01-01, the first day that FAT has: the clock is not set
+    }
+    return (DWORD)(tm.tm_year - 1980) << 25 | (DWORD)tm.tm_mon << 21 | (DWORD)tm.tm_mday << 16 |
+           (DWORD)tm.tm_hour << 11 | (DWORD)tm.tm_min << 5 | (DWORD)tm.tm_sec / 2;
 }
 
 /** datetime([(year, month, day, weekday, hours, minutes, seconds, subseconds)]) */

@@ -4,12 +4,11 @@
 #include <stdint.h>
 
 #include "cpu.h"
+#include "releases.h"
 
 #define MICROPY_CONFIG_ROM_LEVEL (MICROPY_CONFIG_ROM_LEVEL_EXTRA_FEATURES)
 
 // Types and the core.
-typedef int32_t mp_int_t;
-typedef uint32_t mp_uint_t;
 typedef long mp_off_t;
 #define MP_SSIZE_MAX (0x7fffffff)
 #define MP_STATE_PORT MP_STATE_VM
@@ -34,6 +33,8 @@ typedef long mp_off_t;
 // soft timers of MicroPython 1.25 rely on it.
 #define MICROPY_BYTES_PER_GC_BLOCK (32)
 #define MICROPY_STACK_CHECK_MARGIN (0)
+// From 1.27 on, callbacks of timers with `hard=True` run in the interrupt, on its stack of 2 KB.
+#define MICROPY_STACK_SIZE_HARD_IRQ (1024)
 #define MICROPY_ENABLE_EMERGENCY_EXCEPTION_BUF (1)
 #define MICROPY_EMERGENCY_EXCEPTION_BUF_SIZE (256)
 #define MICROPY_MEM_STATS (0)
@@ -52,6 +53,12 @@ typedef long mp_off_t;
 #define MICROPY_VFS (1)
 #define MICROPY_VFS_ROM (1)
 #define MICROPY_VFS_ROM_IOCTL (1)
+// FAT, for SD cards. Long names are put together on the stack, because a block device written in
+// Python may be a file of another FAT.
+#define MICROPY_FATFS_ENABLE_LFN (2)
+#define MICROPY_FATFS_LFN_CODE_PAGE 437 // FatFs makes a name of it
+#define MICROPY_FATFS_RPATH (2)
+#define MICROPY_FATFS_MAX_SS (4096) // blocks of machine.Flash and machine.RAMDisk
 
 // Modules.
 #define MICROPY_PY_SYS_PLATFORM BOARD_PLATFORM

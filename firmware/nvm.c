@@ -44,12 +44,22 @@ static void synchronize(uint8_t *at, size_t size)
     SCB_CleanInvalidateDCache_by_Addr(at, (int32_t)size);
 }
 
+/** A controller may report an erase that its memory has not made. */
+static bool is_erased(const uint8_t *at, size_t size)
+{
+    uint32_t word = UINT32_MAX;
+    for (size_t i = 0; i < size && word == UINT32_MAX; i += sizeof(word)) {
+        memcpy(&word, at + i, sizeof(word));
+    }
+    return word == UINT32_MAX;
+}
+
 bool nvm_clear(const struct nvm *nvm, uint8_t *at)
 {
     if (nvm->erase_unit != 0) {
         bool done = nvm->erase(at);
         synchronize(at, nvm->erase_unit);
-        return done;
+        return done && is_erased(at, nvm->erase_unit);
     }
     _Alignas(uint64_t) uint8_t blank[NVM_CHUNK];
     memset(blank, 0xFF, sizeof blank);

@@ -2,7 +2,7 @@
 /**
  * Non-volatile memory: memory-mapped reads, writes through the board's functions.
  *
- * Data is written in chunks, read back and compared.
+ * Data is written in chunks, read back and compared; erased memory holds 0xFF.
  */
 #ifndef FIRMWARE_NVM_H
 #define FIRMWARE_NVM_H
@@ -36,7 +36,7 @@ bool nvm_write_plain(uint8_t *at, const uint8_t *bytes, size_t size);
 /** Unit in which old content is cleared: an erase unit, or a chunk. */
 size_t nvm_unit(const struct nvm *nvm);
 
-/** Clear the unit at `at`. @return  false: the device failed */
+/** Clear the unit at `at`. @return  false: the device failed, or something else reads back */
 bool nvm_clear(const struct nvm *nvm, uint8_t *at);
 
 /**

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Options and marks of all tests; their fixtures are in kit/fixtures.py."""
+"""Marks of all tests; their options are in kit/options.py, their fixtures in kit/fixtures.py."""
 
 import contextlib
 import gc
@@ -10,10 +10,12 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from ethosu_tools.errors import NoEmulatorError, RemoteError, SetupError
-from ethosu_tools.qemu import find_qemu, runs_as_chip
+from ethosu_tools.base.errors import NoEmulatorError, RemoteError, SetupError
+from ethosu_tools.boards.setup import runs_as_chip
+from ethosu_tools.link.qemu import find_qemu
 
-from host_tests.kit import firmware_image, sharing
+from host_tests.kit import firmware_image, needs, sharing
+from host_tests.tools.qemu_plugin import releases
 
 pytest_plugins = [
     "host_tests.kit.cpu_seconds",
@@ -35,30 +37,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Select the emulator for all tests except those that select one themselves."""
-    parser.addoption(
-        "--qemu",
-        choices=["installed", "newer"],
-        default="installed",
-        help="QEMU that emulates: the installed one, or that of Debian's backports",
-    )
-    parser.addoption(
-        "--firmware",
-        type=Path,
-        metavar="ELF",
-        help="image of tests that count instructions (default: the board's)",
-    )
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator[None]:
     """Run the requested QEMU; reports state which one it was."""
-    from host_tests.tools.qemu_plugin import releases
-
+    release = request.config.getoption("--qemu")
     with pytest.MonkeyPatch.context() as patch:
-        if request.config.getoption("--qemu") == "newer":
-            patch.setenv("ETHOSU_QEMU", str(request.getfixturevalue("newer_qemu")))
+        if release != releases.INSTALLED:
+            patch.setenv("ETHOSU_QEMU", str(needs.qemu(release)))
         with contextlib.suppress(SetupError):
             version = releases.version(Path(find_qemu()))
             record_testsuite_property("qemu", f"QEMU {'.'.join(map(str, version))}")

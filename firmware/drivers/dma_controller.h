@@ -86,7 +86,8 @@ const struct ethosu_memory *dma_copy_memory(const void *start, size_t size, unsi
 static inline uintptr_t dma_copy_bus_address(const struct ethosu_memory *memory,
                                              const void *address)
 {
-    const uintptr_t alias = (uintptr_t)memory->npu_address;
+    const uintptr_t alias =
+        memory->dma_address != 0 ? memory->dma_address : (uintptr_t)memory->npu_address;
     return alias == 0 ? (uintptr_t)address
                       : alias + ((uintptr_t)address - (uintptr_t)memory->start);
 }

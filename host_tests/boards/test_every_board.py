@@ -5,11 +5,14 @@ The whole suite runs on one of them with `--board NAME`.
 """
 
 import pytest
-from ethosu_tools import boards, paths, romfs
-from ethosu_tools.board import Board, QemuBoard
-from ethosu_tools.deploy import deploy
-from ethosu_tools.errors import RemoteError
-from ethosu_tools.qemu import Machine
+from ethosu_tools import boards
+from ethosu_tools.base import paths
+from ethosu_tools.base.errors import RemoteError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import Board, QemuBoard
+from ethosu_tools.link.deploy import deploy
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
 
 from host_tests.kit import firmware_image, matrix, sharing, uart
 from host_tests.kit.board_models import put, raised, run_until
@@ -18,11 +21,11 @@ EMULATED = [name for name in boards.names() if boards.load(name).qemu]
 ROM = {"a.txt": b"hello"}
 
 
-# All boards on the installed QEMU; on the newer one, one board per QEMU machine.
+# All boards on the installed QEMU; on the newest, one board per QEMU machine.
 ROWS = matrix.on_each_qemu(
     EMULATED,
     installed=EMULATED,
-    newer=matrix.one_of_each(EMULATED, lambda name: boards.load(name).qemu.machine),
+    newest=matrix.one_of_each(EMULATED, lambda name: boards.load(name).qemu.machine),
 )
 
 
@@ -39,13 +42,14 @@ def each_qemu(request, record_testsuite_property):
 @pytest.fixture(scope="module")
 def every_board(request, each_qemu):
     """Each board in turn, just booted, with a file in its ROM."""
-    with QemuBoard(Machine(board=request.param, romfs=romfs.build(ROM))) as board:
+    with QemuBoard(Machine(emulated(request.param), romfs=romfs.build(ROM))) as board:
         yield board
 
 
 def test_it_is_as_its_folder_says(every_board):
-    """Its name, its NPUs, and where its ROM is."""
+    """Its name, its NPUs, and where its ROM is; QEMU says nothing about how it was started."""
     facts = every_board.machine.board
+    assert "deprecated" not in every_board.machine.log()
     assert every_board.eval("__import__('sys').implementation._build") == facts.name
     assert every_board.eval("__import__('ethosu').npus()") == list(facts.npus)
     assert every_board.read_file("/rom/a.txt") == ROM["a.txt"]
@@ -56,7 +60,7 @@ def test_it_boots_to_the_prompt_on_its_uart(each_qemu, every_board, record_prope
     """From the reset button until a command can be typed."""
     facts = every_board.machine.board
     with (
-        Machine(board=facts.name, console="uart") as machine,
+        Machine(emulated(facts.name, console="uart")) as machine,
         uart.at_prompt(machine) as terminal,
     ):
         terminal.write(b"'rea' + 'dy'\r")
@@ -80,7 +84,7 @@ def test_it_starts_as_its_chip(each_qemu, every_board, record_property):
     facts = every_board.machine.board
     unmapped = "silent" if facts.flash else "error"
     with QemuBoard(
-        Machine(board=facts.name, as_chip=True, plugin_options=[f"unmapped={unmapped}"])
+        Machine(emulated(facts.name, as_chip=True), plugin_options=[f"unmapped={unmapped}"])
     ) as board:
         record_property("image", firmware_image.digest(board.machine.image))
         assert board.eval("__import__('ethosu').npus()") == list(facts.npus)
@@ -171,7 +175,7 @@ def test_it_starts_in_the_state_left_by_a_boot_loader(every_board, left):
     every_board.exec("import machine")
     before = every_board.eval(ENABLED)
     image = paths.firmware(every_board.machine.board.name)
-    lines = sharing.run(["arm-none-eabi-nm", image]).splitlines()
+    lines = sharing.run(["arm-none-eabi-nm", "--defined-only", image]).splitlines()
     symbols = {line.split()[2]: int(line.split()[0], 16) for line in lines}
     run_until(every_board, b"left", LEFT.format(**left, **symbols))
     every_board._reconnect()
@@ -190,7 +194,9 @@ def test_a_deployed_model_survives_a_reset_and_runs_in_place(
     facts = every_board.machine.board
     model = {"m.tflite": compiled(small_models["small_cnn"], facts.npus[0]).read_bytes()}
     writable = firmware_image.of(facts.name).writes_rom
-    with Machine(board=facts.name, romfs=romfs.build(ROM if writable else ROM | model)) as machine:
+    with Machine(
+        emulated(facts.name), romfs=romfs.build(ROM if writable else ROM | model)
+    ) as machine:
         if writable:
             assert deploy(machine.port, model).kept == ["a.txt"]
             machine.reset()

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The most probable first failure of each board: its README has what `ethosu bringup` prints."""
+"""The most probable first failure of each board: its README has what `doctor PORT` prints."""
 
 import pytest
-from ethosu_tools import board_files, boards, bringup
+from ethosu_tools import boards
+from ethosu_tools.boards import board_files
+from ethosu_tools.link import bringup
 
 FOLDERS = sorted(path.parent.name for path in boards.files(board_files.FILE))
 

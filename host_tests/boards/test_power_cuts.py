@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from ethosu_tools import romfs
-from ethosu_tools.board import Board, QemuBoard
-from ethosu_tools.deadline import Deadline
-from ethosu_tools.deploy import deploy
-from ethosu_tools.errors import BoardError
-from ethosu_tools.qemu import Machine
+from ethosu_tools.base.deadline import Deadline
+from ethosu_tools.base.errors import BoardError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import Board, QemuBoard
+from ethosu_tools.link.deploy import deploy
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
 
 # Flash with erasable pages, and MRAM written in lines of 16 bytes.
 BOARDS = ["NUMAKER_M55M1", "ALIF_ENSEMBLE_E7-M55_HP"]
@@ -46,7 +47,7 @@ def found():
 @pytest.fixture(scope="module", params=BOARDS)
 def board(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
     """A board whose memory contents survive a power cycle."""
-    with QemuBoard(Machine(board=request.param)) as board:
+    with QemuBoard(Machine(emulated(request.param))) as board:
         board.exec(DEPLOY)
         yield board
 
@@ -209,7 +210,7 @@ def test_a_deploy_without_room_for_both_leaves_one_or_none(board, stride):
 def test_an_interrupted_deploy_is_repeated(name, monkeypatch):
     """The tool reports that it failed."""
     monkeypatch.setattr(f"{deploy.__module__}._HASH_TIMEOUT_S", 1.0)
-    with Machine(board=name) as machine:
+    with Machine(emulated(name)) as machine:
         deploy(machine.port, ONE)
         for step in (40, 150):
             with Board(machine.port) as board:
@@ -229,7 +230,7 @@ def test_a_failed_write_reports_which_files_are_left(name, tmp_path):
     image = tmp_path / "rom.img"
     image.write_bytes(romfs.build(TWO))
     words = "write to the memory of the ROM file system failed"
-    with Machine(board=name) as machine:
+    with Machine(emulated(name)) as machine:
 
         def refuse(step: int) -> None:
             deploy(machine.port, ONE)

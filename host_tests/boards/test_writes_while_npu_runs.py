@@ -4,10 +4,12 @@
 from collections.abc import Iterator
 
 import pytest
-from ethosu_tools import paths, romfs
-from ethosu_tools.board import Board, QemuBoard
-from ethosu_tools.errors import RemoteError
-from ethosu_tools.qemu import Machine
+from ethosu_tools.base import paths
+from ethosu_tools.base.errors import RemoteError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import Board, QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
 
 from host_tests.kit import firmware_image
 from host_tests.kit.board_models import raised
@@ -27,7 +29,7 @@ CHANGES = "change while an NPU may read them"
 @pytest.fixture(scope="module", params=BOARDS)
 def board(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
     """A board whose CPU and NPU have instruction-based time, and a payload for it."""
-    with QemuBoard(Machine(board=request.param, repeatable=True)) as board:
+    with QemuBoard(Machine(emulated(request.param), repeatable=True)) as board:
         board.exec(PAYLOAD)
         yield board
 
@@ -55,24 +57,51 @@ def test_a_write_waits_for_the_npu(board, compiled, small_models):
     assert CHANGES not in board.machine.log()
 
 
-def test_a_write_times_out_while_an_npu_hangs(board):
+LATE = """
+def late():
+    with open('/data', 'wb') as file: file.write(b'2')
+"""
+INTERRUPTIONS = {
+    "timeout": ("", r"\[Errno 16\] EBUSY"),
+    "Ctrl-C": ("emulator.fault('console.interrupt', 1, 1_000_000_000)\n", "KeyboardInterrupt"),
+}
+
+
+@pytest.mark.parametrize("interruption", INTERRUPTIONS)
+def test_a_write_that_did_not_wait_is_over(board, interruption):
+    """What is written after it stays, although the garbage collector finds the file."""
+    interrupt, said = INTERRUPTIONS[interruption]
+    board.exec("import gc\nwith open('/data', 'wb') as file: file.write(b'1')")
+    board.exec("def late():\n    with open('/data', 'wb') as file: file.write(b'2')")
     board.exec(HANG)
-    assert raised(board, WRITE + "file.close()").startswith("OSError 16")
-    board.exec("file = None\nn.cancel()")
+    with pytest.raises(RemoteError, match=said):
+        board.exec(interrupt + "late()")
+    board.exec("n.cancel()")
+    assert board.read_file("/data") == b"1"
     assert CHANGES not in board.machine.log()
-    board.exec(WRITE + "file.close()")
+    board.exec(WRITE + "file.close()\nfile = None\ngc.collect()")
     assert board.read_file("/data") == bytes(range(256)) * 40
+    board.soft_reset()
+    assert board.read_file("/data") == bytes(range(256)) * 40
+    board.exec(PAYLOAD)
 
 
-def test_ctrl_c_ends_the_wait(board):
-    board.exec(HANG)
-    second = 1_000_000_000
-    press = f"emulator.fault('console.interrupt', 1, {second})\n"
-    with pytest.raises(RemoteError, match="KeyboardInterrupt"):
-        board.exec(press + WRITE + "file.close()")
-    board.exec("file = None\nn.cancel()")
-    board.exec(WRITE + "file.close()")
-    assert board.read_file("/data") == bytes(range(256)) * 40
+@pytest.mark.parametrize(
+    "start",
+    [
+        "import micropython\nmicropython.schedule(lambda _: late(), 0)\nwhile True: pass",
+        "def leave():\n    file = open('/data', 'wb')\n    file.write(b'2')\n"
+        "leave()\ngc.collect()\nwhile True: pass",
+    ],
+    ids=["callback", "finaliser"],
+)
+def test_ctrl_c_waits_for_a_callback_or_finaliser_that_writes(board, start):
+    """There MicroPython would print the exception and forget it. It is raised in the program."""
+    board.exec(LATE + "import gc\n" + HANG)
+    with pytest.raises(RemoteError, match="KeyboardInterrupt") as there:
+        board.exec("emulator.fault('console.interrupt', 1, 1_000_000_000)\n" + start)
+    assert "EBUSY" in there.value.output and "Keyboard" not in there.value.output
+    board.exec("n.cancel()")
 
 
 def test_a_write_to_the_ram_disk_does_not_wait(board):

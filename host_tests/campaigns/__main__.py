@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from ethosu_tools.ui import Ui
+from ethosu_tools.base.ui import Ui
 
 from . import common
 from .board.faults import Faults

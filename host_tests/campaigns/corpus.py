@@ -22,17 +22,18 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from ethosu_tools.make_model import MODELS
-from ethosu_tools.mixed_models import MixedNet
-from ethosu_tools.plan import plan_file
-from ethosu_tools.tflite import model_metadata
-from ethosu_tools.vela import TARGETS, compile_model, run_vela, vela_options
+from ethosu_tools.boards.targets import TARGETS
+from ethosu_tools.compile.plan import plan_file
+from ethosu_tools.compile.vela import compile_model, run_vela, vela_options
+from ethosu_tools.model.make_model import MODELS
+from ethosu_tools.model.tflite import model_metadata
 
 from host_tests.generator import case as cases
 from host_tests.generator import coverage, vela
 from host_tests.generator.builder import UnsuitableError
 from host_tests.generator.families import FAMILIES
 from host_tests.kit import isolated, sharing
+from host_tests.kit.mixed_models import MixedNet
 from host_tests.modules.ethosu.driver.streams import Call, npu_calls
 from host_tests.modules.ethosu.runtime.kernels import (
     cases as _fill_generators,  # noqa: F401

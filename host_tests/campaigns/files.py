@@ -3,27 +3,30 @@
 
 Covers all readers of the tools: descriptions, memory plans, debug tables, payloads, labels. Any
 exception except a ToolError is a finding, as are more function calls than CALLS_PER_BYTE allows.
+Some files are given to a whole command, which has to end with one of its exit codes.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import random
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import FrameType
 
-from ethosu_tools import debug_table, tflite
-from ethosu_tools.errors import InputError, ToolError
-from ethosu_tools.make_model import MODELS
-from ethosu_tools.model import read_stream
-from ethosu_tools.plan import plan_file, record
-from ethosu_tools.romfs import load_image
-from ethosu_tools.tflite import model_metadata
+from ethosu_tools import cli
+from ethosu_tools.base.errors import InputError, ToolError
+from ethosu_tools.compile.plan import plan_file, record
+from ethosu_tools.model import debug_table, read_stream, tflite
+from ethosu_tools.model.make_model import MODELS
+from ethosu_tools.model.romfs import load_image
+from ethosu_tools.model.tflite import model_metadata
 
 from host_tests.kit.damage import damaged
 
@@ -86,6 +89,33 @@ READERS: dict[str, tuple[Callable[[Path, bytes], None], ...]] = {
     "sources": (_describe, _labels),
     "tables": (_debug_database,),
 }
+# Commands that take a model, with the exit codes of a damaged one; FILE is the model.
+COMMANDS = (
+    "inspect FILE",
+    "plan FILE",
+    "estimate FILE",
+    "report FILE -o OUT",
+    "compare FILE FILE",
+    "trace FILE",
+    "check FILE --board MPS3_AN547",
+    "compile FILE --npu ethos-u55-128 -o OUT",
+    "run FILE --on sim",
+    "strip FILE -o OUT",
+)
+CODES = (0, 2, 3, 5, 6)
+# One in so many files is given to a command.
+COMMAND_EVERY = 50
+
+
+def command(words: str, path: Path) -> None:
+    """Run a command on a file; a traceback is a finding, and so is an end without a reason."""
+    given = {"FILE": path, "OUT": path.with_suffix(".out")}
+    error = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(error):
+        code = cli.main([str(given.get(word, word)) for word in words.split()])
+    assert code in CODES, f"{words}: exit code {code}: {error.getvalue()}"
+    if code:
+        raise InputError(error.getvalue())
 
 
 @dataclass(frozen=True)
@@ -113,14 +143,22 @@ class Files:
         data = damaged(draw.choice(_files(self.corpus / kind)).read_bytes(), draw)
         path.write_bytes(data)
         for read in READERS[kind]:
-            try:
-                with _Calls(CALLS + CALLS_PER_BYTE * len(data)):
-                    read(path, data)
-                counts["read"] += 1
-            except ToolError as error:
-                counts["refused"] += 1
-                assert str(error).strip(), "a refusal without a reason"
-                assert isinstance(error, InputError), repr(error)
+            with _counted(counts), _Calls(CALLS + CALLS_PER_BYTE * len(data)):
+                read(path, data)
+        if kind == "models" and draw.randrange(COMMAND_EVERY) == 0:
+            with _counted(counts):
+                command(draw.choice(COMMANDS), path)
+
+
+@contextlib.contextmanager
+def _counted(counts: Counts) -> Iterator[None]:
+    try:
+        yield
+        counts["read"] += 1
+    except ToolError as error:
+        counts["refused"] += 1
+        assert str(error).strip(), "a refusal without a reason"
+        assert isinstance(error, InputError), repr(error)
 
 
 @cache

@@ -11,7 +11,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from ethosu_tools.make_model import MODELS
+from ethosu_tools.model.make_model import MODELS
 
 from host_tests.kit import sharing, vela_once
 from host_tests.modules.ethosu.runtime.executorch import (

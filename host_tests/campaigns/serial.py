@@ -23,9 +23,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-from ethosu_tools import board, cli, deadline, deploy, make_model, qemu, romfs, tflite
-from ethosu_tools.oracle import run as reference
-from ethosu_tools.vela import compile_model
+from ethosu_tools import cli
+from ethosu_tools.base import deadline
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.compile.vela import compile_model
+from ethosu_tools.link import board, deploy, qemu
+from ethosu_tools.model import make_model, romfs, tflite
+from ethosu_tools.sim.oracle import run as reference
 
 from .bad_line import KINDS, BadLine, Fault
 from .common import Counts, FoundError, repeat
@@ -60,7 +64,7 @@ class Line:
         """Start a board; `compiled` compiles a model, or returns an earlier result."""
         self.folder = folder
         self._compiled = compiled or self._compile
-        self.machine = qemu.Machine(NPU, romfs=romfs.build(ROM))
+        self.machine = qemu.Machine(emulated(npu=NPU), romfs=romfs.build(ROM))
         board.Board(self.machine.port).close()
         self.line = BadLine(self.machine.port)
         self.commands = [self._make_run(name) for name in MODELS] + [self._deploy]

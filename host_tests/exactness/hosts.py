@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ethosu_tools import arrays, boards
-from ethosu_tools.arrays import Array
-from ethosu_tools.model import describe
+from ethosu_tools import boards
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.model import arrays, describe
+from ethosu_tools.model.arrays import Array
 
 from host_tests.kit import needs
 from host_tests.kit.reference_cases import outputs_of
@@ -46,6 +47,11 @@ def _on_accel(get: Get, npu: str, model: Path, inputs: Rows) -> Rows:
         return _runner("accel", get, npu, model, inputs)
 
 
+def _emulated(name: str, get: Get, npu: str, model: Path, inputs: Rows) -> Rows:
+    """The emulated board of this name."""
+    return _runner("qemu", get, npu, model, inputs, setup=emulated(name, npu))
+
+
 def _on_web(get: Get, npu: str, model: Path, inputs: Rows) -> Rows:
     """The board that is a WebAssembly instance."""
     needs.web()
@@ -79,5 +85,5 @@ HOSTS = {
     "board": Host(_on_board, (pytest.mark.on_board,)),
     "native": Host(_native, (pytest.mark.on_board,)),
     "web": Host(_on_web, (pytest.mark.page,)),
-    **{name: Host(partial(_runner, "qemu", board=name)) for name in EMULATED},
+    **{name: Host(partial(_emulated, name)) for name in EMULATED},
 }

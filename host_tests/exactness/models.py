@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ethosu_tools import make_model, mixed_models, tflite
-from ethosu_tools.model import ModelFile
-from ethosu_tools.plan import plan_file
-from ethosu_tools.wakeword import keywords
+from ethosu_tools.addons.wakeword import keywords
+from ethosu_tools.compile.plan import plan_file
+from ethosu_tools.model import ModelFile, make_model, tflite
 
+from host_tests.kit import mixed_models
 from host_tests.kit.reference_cases import Case
 from host_tests.modules.ethosu.runtime.executorch import cortex_m, made
 from tools.web import discs

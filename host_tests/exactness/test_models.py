@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
-from ethosu_tools import boards, vela
+from ethosu_tools import boards
+from ethosu_tools.boards import targets
 
 from host_tests.exactness.hosts import EMULATED, HOSTS
 from host_tests.exactness.models import (
@@ -30,7 +31,7 @@ from host_tests.exactness.models import (
 )
 from host_tests.kit.reference_cases import assert_exact
 
-U55, U65, U85 = ([npu for npu in vela.NPUS if family in npu] for family in ("u55", "u65", "u85"))
+U55, U65, U85 = ([npu for npu in targets.NPUS if family in npu] for family in ("u55", "u65", "u85"))
 U55_128, U65_256, U65_512, U85_256 = (
     *("ethos-u55-128", "ethos-u65-256", "ethos-u65-512", "ethos-u85-256"),
 )
@@ -100,7 +101,7 @@ ROWS = (
     ),
     *(
         Row("sim", [npu], ["small_cnn"], ("--memory-mode", mode))
-        for mode, npu in zip(vela.MEMORY_MODES, itertools.cycle(U85), strict=False)
+        for mode, npu in zip(targets.MEMORY_MODES, itertools.cycle(U85), strict=False)
     ),
     # With operators of the CPU, and ExecuTorch's programs.
     Row("sim", [U55_128], (*MIXED, *LEFT)),

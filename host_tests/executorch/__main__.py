@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from ethosu_tools.errors import SetupError, ToolError
-from ethosu_tools.other_python import environment, require
+from ethosu_tools.base.errors import SetupError, ToolError
+from ethosu_tools.base.other_python import environment, require
 
 from . import stand_in, verdicts
 
@@ -106,7 +106,7 @@ def main() -> int:
     if not args.only_table:
         python = os.environ.get("EXECUTORCH_PYTHON") or environment("executorch")
         if not python:
-            raise SetupError("run `ethosu setup executorch`, or set EXECUTORCH_PYTHON")
+            raise SetupError("run `ethosu doctor --install executorch`, or set EXECUTORCH_PYTHON")
         code = run(python, folder, args.per_function, args.untrained, args.tests)
         if code not in _USUAL:
             raise SetupError(f"pytest ended with {code}; its messages are above")

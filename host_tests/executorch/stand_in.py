@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ethosu_tools.errors import InputError, ToolError
-from ethosu_tools.library import ffi
+from ethosu_tools.base.errors import InputError, ToolError
+from ethosu_tools.base.library import ffi
 from ethosu_tools.model import ModelFile, Tensor
-from ethosu_tools.sim import Simulation
+from ethosu_tools.sim.simulation import Simulation
 
 LOG = "ETHOSU_STAND_IN_LOG"  # variable: the file to which each run adds a line
 LIMITS = "ETHOSU_STAND_IN_LIMITS"  # variable: "no" runs what the tests' runners refuse

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from ethosu_tools.errors import SetupError
+from ethosu_tools.base.errors import SetupError
 
 from host_tests.kit import stand_ins
 from host_tests.modules.ethosu.runtime.executorch import made, moves, test_values

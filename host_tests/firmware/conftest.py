@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ethosu_tools import boards, paths
-from ethosu_tools.board import Board, QemuBoard
-from ethosu_tools.deadline import Deadline
-from ethosu_tools.port import Port
-from ethosu_tools.qemu import Machine, find_qemu
+from ethosu_tools import boards
+from ethosu_tools.base import paths
+from ethosu_tools.base.deadline import Deadline
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import Board, QemuBoard
+from ethosu_tools.link.port import Port
+from ethosu_tools.link.qemu import Machine, find_qemu
 
 from host_tests.kit import sharing, uart
 
@@ -73,7 +75,7 @@ def steady_board(request, board_npu) -> Iterator[Board]:
     if request.config.getoption("--ethosu-port"):
         yield request.getfixturevalue("board")
         return
-    with QemuBoard(Machine(board_npu, repeatable=True)) as board:
+    with QemuBoard(Machine(emulated(npu=board_npu), repeatable=True)) as board:
         yield board
 
 
@@ -99,7 +101,7 @@ def firmware() -> Path:
 def stock(board_npu: str, firmware: Path) -> Iterator[Uart]:
     """One firmware per test module; without our plugin, unless it provides the machine."""
     if boards.chosen().qemu.machine == "none":
-        with Machine(board_npu, console="uart") as machine:
+        with Machine(emulated(npu=board_npu, console="uart")) as machine:
             held = os.open(machine.port, os.O_RDWR | os.O_NOCTTY)
             yield Uart(machine.process, machine.port)
             os.close(held)

@@ -7,7 +7,7 @@ import sys
 import tomllib
 
 import pytest
-from ethosu_tools import board_files
+from ethosu_tools.boards import board_files
 
 from host_tests.kit import firmware_image, sharing
 
@@ -22,6 +22,7 @@ ramdisk = { start = 0x20000800, size = 0x100 }
 romfs = { start = 0x20000900, size = 0x200 }
 journal = 0x40
 uart = { base = 0x40000000, irq = 3, baud = 115200, driver = "16550" }
+dma = { base = 0x41000000, irq = 5, least = 64, least_cached = 64 }
 define = { MINE = "(1u + 2u)" }
 [[memories]]
 name = "code"
@@ -35,6 +36,7 @@ start = 0x20000000
 size = 0x1000
 masters = ["npu-reads", "dma-writes"]
 npu_address = 0x60000000
+dma_address = 0x70000000
 port = 2
 cache = "write-through"
 cpu = "all"
@@ -98,6 +100,7 @@ def test_the_table_compiles_to_what_the_file_says(repo, made):
     code, ram = found.memories
     assert (code.start, code.end) == (found.symbol("_code_start"), found.symbol("_code_end"))
     assert (ram.start, ram.end, ram.npu_address) == (0x20000000, 0x20001000, 0x60000000)
+    assert (code.dma_address, ram.dma_address) == (0, 0x70000000)
     assert (ram.masters, ram.cache, ram.cpu) == (1 | 8, 1, firmware_image.Cpu.ALL)
     assert (found.npu_base, found.npu_irq) == (0x50000000, 7)
 
@@ -125,6 +128,15 @@ def test_unchanged_files_are_not_rewritten(program, made, tmp_path):
         ("power = true", "powre = true", "unknown entry 'powre', expected base, irq"),
         ("journal =", "joural =", "board.toml has unknown entry 'joural', expected title"),
         ('"npu-reads"', '"npu"', "masters is 'npu', expected one of all, read, none, npu-reads"),
+        ("dma_address = 0x7", "dma_address = 0x17", "is 0x170000000, expected a multiple of 32"),
+        ("dma_address = 0x7", "dma_address = 0x", "is 0x0, expected a multiple of 32 from 0x20"),
+        ("0x70000000\n", "0x70000004\n", "of memory 'RAM' is 0x70000004, expected a multiple"),
+        (
+            ', "dma-writes"',
+            "",
+            "memory 'RAM' has a dma_address, expected only with DMA in `masters`",
+        ),
+        ("dma = {", "#", "a memory has a dma_address, expected only with [dma]"),
         ("[variants.fast]", "[variants.slow]", "B has variants: choose B-slow"),
         ("count = 100", "count = ", "Invalid value"),
         ("noload = true", 'initial = "CODE"', "section is 'own', expected 'ram_code' with initial"),

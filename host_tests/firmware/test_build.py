@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: MIT
 """The firmware build: different MicroPython versions and boards, without repeated work."""
 
+import os
 import re
 import subprocess
+import time
 
 import pytest
 
-from host_tests.kit import sharing
+from host_tests.kit import releases, sharing
 
-from .conftest import build, make, start
-
-NEWEST = "1.26.1"
+from .conftest import make, start
 
 
 @pytest.mark.slow
-def test_newest_micropython_builds_and_works():
-    image = build(f"MPS3_AN547-{NEWEST}", f"MICROPYTHON_VERSION={NEWEST}")
-    with start(image) as uart, uart.board() as board:
+@pytest.mark.parametrize("release", releases.OTHERS)
+def test_each_other_release_builds_and_works(release):
+    with start(releases.image(release, "MPS3_AN547")) as uart, uart.board() as board:
         board.exec("import asyncio, ethosu, gc, os, time, vfs")
-        assert board.eval("os.uname().release") == NEWEST
+        assert board.eval("os.uname().release").partition("-preview")[0] == release
+        assert board.eval("time.localtime() == time.localtime(time.time())")
         board.write_file("file", b"content")
         board.soft_reset()
         assert board.eval("open('file').read()") == "content"
@@ -39,10 +40,60 @@ def test_two_builds_make_mpy_cross_once(repo, tmp_path):
         "$(BUILD)/$(PROG):\n\tmkdir $(BUILD)/busy && sleep 0.5 && touch $@ && rmdir $(BUILD)/busy\n"
     )
     command = ["make", "-f", repo / "firmware/mpy_cross.mk", target]
-    command += [f"MPY_CROSS={target}", f"MICROPYTHON={tmp_path}"]
+    command += [f"MPY_CROSS={target}", f"MICROPYTHON_TREE={tmp_path}"]
     both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     errors = [each.communicate()[1] for each in both]
     assert [each.returncode for each in both] == [0, 0], errors
+
+
+# Prints what it runs, so nothing if all is up to date.
+_MADE_WITH_THE_COMPILER = """\
+ROOT := {root}
+include {repo}/firmware/releases.mk
+$(notdir $(MICROPYTHON_TREE)).made: $(MPY_CROSS)
+\tcp $< $@
+include {repo}/firmware/mpy_cross.mk
+"""
+
+
+def test_only_a_pinned_source_keeps_its_compiler(repo, tmp_path):
+    """Another one may change, wherever it is, and be of a release that is pinned."""
+    root = tmp_path / "root"
+    pinned = root / "build/micropython/1.28.0"
+    changing = [root / "build/upstream/main", tmp_path / "mine"]
+    (tmp_path / "Makefile").write_text(_MADE_WITH_THE_COMPILER.format(root=root, repo=repo))
+
+    def compiler_of(tree):
+        """What was made with it, and what make said."""
+        command = ["make", "-C", tmp_path, f"FIRMWARE_LOCKED={tree}", f"{tree.name}.made"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return (tmp_path / f"{tree.name}.made").read_text(), done.stdout
+
+    for tree in (pinned, *changing):
+        for folder in ("py", "lib/cmsis/inc", "mpy-cross"):
+            (tree / folder).mkdir(parents=True)
+        numbers = zip(("MAJOR", "MINOR", "MICRO"), (1, 28, 0), strict=True)
+        lines = [f"#define MICROPY_VERSION_{name} {number}\n" for name, number in numbers]
+        (tree / "py/mpconfig.h").write_text("".join(lines))
+        (tree / "mpy-cross/Makefile").write_text("$(BUILD)/$(PROG): source\n\tcp -p source $@\n")
+        (tree / "mpy-cross/source").write_text(f"old {tree.name}")
+        assert compiler_of(tree)[0] == f"old {tree.name}"
+        assert "cp " not in compiler_of(tree)[1]
+    for tree in (pinned, *changing):
+        (tree / "mpy-cross/source").write_text(f"new {tree.name}")
+        after = time.time() + 10  # newer, however coarse the clock of the disk is
+        os.utime(tree / "mpy-cross/source", (after, after))
+        assert compiler_of(tree)[0] == f"{'old' if tree == pinned else 'new'} {tree.name}"
+
+
+def test_a_new_compiler_compiles_the_frozen_code_again():
+    """MicroPython's own script only compares its age with that of the Python sources."""
+    tree = sharing.micropython()
+    command = ["make", "-npq", "-C", sharing.REPO / "firmware", f"FIRMWARE_LOCKED={tree}"]
+    rules = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    stamp = re.search(r"^\S*/frozen\.stamp: (.*)\n(?:#.*\n)*((?:\t.*\n)+)", rules, re.MULTILINE)
+    assert f"/mpy-cross/{tree.name}/mpy-cross " in stamp[1]
+    assert "/frozen_mpy" in stamp[2].replace("$(BUILD)", "")
 
 
 def test_a_type_too_small_for_the_interrupts_does_not_compile(repo, tmp_path):
@@ -50,7 +101,7 @@ def test_a_type_too_small_for_the_interrupts_does_not_compile(repo, tmp_path):
     sources = {name: (repo / "firmware" / name).read_text() for name in ("irq.c", "cpu.h")}
     line = re.search(r"^.*DeviceLast_IRQn.*\n", sources["cpu.h"], re.MULTILINE)[0]
     sources["mpconfigboard.h"] = (repo / "firmware/common/mpconfigboard.h").read_text()
-    cmsis = next((repo / "build/micropython").glob("1.*")) / "lib/cmsis/inc"
+    cmsis = sharing.micropython("--cmsis")
     command = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb"]
     command += ["-fsyntax-only", f"-I{repo / 'firmware'}", "-isystem", cmsis, "irq.c"]
     for cpu, words in ((sources["cpu.h"], ""), (sources["cpu.h"].replace(line, ""), "fewer bits")):
@@ -64,6 +115,25 @@ def test_size_is_reported(build_dir):
     folder = build_dir / "firmware/MPS3_AN547"
     assert (folder / "firmware.size").read_text().startswith("   text")
     assert "_gc_heap_start" in (folder / "firmware.map").read_text()
+
+
+def _names(kind: str, *files: object) -> set[str]:
+    command = ["arm-none-eabi-nm", "--format=just-symbols", kind, *files]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    return {line for line in done.stdout.splitlines() if line.startswith("__")}
+
+
+def test_no_private_name_of_the_c_library_is_used(build_dir):
+    """They are not the same in each release of it. Those of libgcc are documented."""
+    folder = build_dir / "firmware/MPS3_AN547"
+    objects = [*folder.rglob("*.o"), *(folder / "common").resolve().rglob("*.o")]
+    compiler = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mfloat-abi=hard"]
+    libgcc = sharing.run([*compiler, "-print-libgcc-file-name"]).strip()
+    known = _names("--defined-only", *objects, libgcc)
+    used = _names("--undefined-only", *objects)
+    assert "__aeabi_uldivmod" in used  # libgcc's, with each GCC
+    wrapped = {name for name in used if name.startswith(("__real_", "__wrap_"))}
+    assert used - known - wrapped == set()
 
 
 def test_unknown_board_names_the_known():
@@ -80,7 +150,7 @@ def test_a_board_with_variants_names_them():
 
 
 def test_unknown_version_stops_the_build():
-    done = make("MICROPYTHON_VERSION=1.9.9")
+    done = make("MICROPYTHON=1.9.9")
     assert done.returncode != 0 and "1.9.9 is not pinned" in done.stderr
 
 

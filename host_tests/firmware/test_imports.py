@@ -2,8 +2,9 @@
 """What an import costs, and names that do not exist: disk_names.c answers without littlefs."""
 
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 # Any operation on random names, a few in a folder; then each name is looked up in all ways and
 # compared with the folders' lists. A hash of 8 bits finds each of these names a partner.
@@ -62,7 +63,7 @@ class Device:
 @pytest.fixture(scope="module")
 def fresh(emulator_only, board_npu):
     """A board with an empty disk."""
-    with QemuBoard(Machine(board_npu)) as board:
+    with QemuBoard(Machine(emulated(npu=board_npu))) as board:
         yield board
 
 

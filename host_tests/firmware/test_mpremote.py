@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ethosu_tools import romfs
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
 
 from host_tests.kit import firmware_image
 
@@ -22,7 +23,7 @@ FILE_SIZE = 40_000
 
 @pytest.fixture(scope="module", params=["fast", pytest.param("uart", marks=pytest.mark.slow)])
 def machine(request, board_npu) -> Iterator[Machine]:
-    with Machine(board_npu, console=request.param) as machine:
+    with Machine(emulated(npu=board_npu, console=request.param)) as machine:
         yield machine
 
 
@@ -83,7 +84,7 @@ def test_romfs_query_and_deploy(machine, mpremote, tmp_path):
 def test_romfs_query_reads_an_image_of_ours(board_npu):
     """Its length is within the first twelve bytes, where mpremote looks for it."""
     image = romfs.build({"weights.bin": random.Random(5).randbytes(SIZE), "module.py": b"pass"})
-    with Machine(board_npu, romfs=image) as machine:
+    with Machine(emulated(npu=board_npu), romfs=image) as machine:
         command = [*MPREMOTE, "connect", machine.port, "romfs", "query"]
         done = subprocess.run(command, capture_output=True, text=True)
     head = 3 + 5  # magic and length

@@ -32,7 +32,7 @@ Memory = tuple[int, int, int, int]
 def program(repo, tmp_path_factory) -> Path:
     """firmware/mpu.c on this machine, with variables as registers."""
     program = tmp_path_factory.mktemp("mpu") / "mpu"
-    cmsis = next((repo / "build/micropython").glob("1.*")) / "lib/cmsis/inc"
+    cmsis = sharing.micropython("--cmsis")
     folders = ("firmware", "firmware/common", "modules/ethosu/driver/include")
     sharing.run([
         *("gcc", "-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror"),

@@ -63,12 +63,11 @@ def test_a_missing_operation_is_detected(code, offset):
     assert not follow_each_other(cache_operations("\n".join(lines)), *wanted)
 
 
-def test_code_of_an_mpy_file_is_relocated_first(repo):
+def test_code_of_an_mpy_file_is_relocated_first():
     """In the source: relocation writes to the code, so it must precede the cleaning."""
-    for tree in sorted((repo / "build/micropython").glob("1.*")):
-        text = (tree / "py/persistentcode.c").read_text()
-        loader = text[text.index("static mp_raw_code_t *load_raw_code(") :]
-        relocated = loader.index("mp_native_relocate(&ri, fun_data")
-        assigned = loader.index(f"{FUNCTION}(rc, kind,")
-        assert relocated < assigned and "fun_data," in loader[assigned : assigned + 80], tree
-        assert loader.count(f"{FUNCTION}(") == 1, tree
+    text = (sharing.micropython() / "py/persistentcode.c").read_text()
+    loader = text[text.index("static mp_raw_code_t *load_raw_code(") :]
+    relocated = loader.index("mp_native_relocate(&ri, fun_data")
+    assigned = loader.index(f"{FUNCTION}(rc, kind,")
+    assert relocated < assigned and "fun_data," in loader[assigned : assigned + 80]
+    assert loader.count(f"{FUNCTION}(") == 1

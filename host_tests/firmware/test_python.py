@@ -5,7 +5,7 @@ import re
 
 import pytest
 from ethosu_tools import boards
-from ethosu_tools.errors import RemoteError
+from ethosu_tools.base.errors import RemoteError
 
 EXPRESSIONS = {
     "1 / 3": 1 / 3,  # double precision
@@ -192,6 +192,26 @@ print(len(poll.poll()), sys.stdin.read(1), end="")
         on_output=on_output,
     )
     assert heard.startswith(b"01 y")
+
+
+def test_an_object_that_cannot_be_registered_is_not_polled(board):
+    """MicroPython's poll() and modify() would crash."""
+    board.exec("""
+import select, sys
+poll = select.poll()
+wrong = [5]
+for _ in range(2):
+    try: poll.register(wrong)
+    except OSError: pass
+    else: raise AssertionError
+poll.register(sys.stdin, select.POLLIN)
+assert poll.poll(0) == []
+try: poll.modify(wrong, select.POLLIN)
+except OSError as error: assert error.errno == 2
+else: raise AssertionError
+poll.unregister(wrong)
+assert poll.poll(0) == []
+""")
 
 
 @pytest.mark.parametrize("emitter", ["native", "viper"])

@@ -3,6 +3,7 @@
 
 import contextlib
 import hashlib
+import re
 import tarfile
 import threading
 import tomllib
@@ -14,16 +15,17 @@ import pytest
 from host_tests.kit import sharing
 
 VERSION = "1.25.0"
-HEADER = """
-#define MICROPY_VERSION_MAJOR 1
-#define MICROPY_VERSION_MINOR 25
-#define MICROPY_VERSION_MICRO 0
-"""
 
 
-def make_tree(tree: Path, header: str = HEADER) -> Path:
+def header(release: str) -> str:
+    names = ("MAJOR", "MINOR", "MICRO")
+    rows = zip(names, release.split("."), strict=True)
+    return "".join(f"#define MICROPY_VERSION_{name} {number}\n" for name, number in rows)
+
+
+def make_tree(tree: Path, text: str = header(VERSION)) -> Path:
     (tree / "py").mkdir(parents=True)
-    (tree / "py/mpconfig.h").write_text(header)
+    (tree / "py/mpconfig.h").write_text(text)
     return tree
 
 
@@ -48,17 +50,65 @@ def test_a_given_tree_has_priority(source, tmp_path, monkeypatch):
     tree = make_tree(tmp_path / "mine")
     make_tree(source.BUILD / VERSION)
     monkeypatch.setenv("MICROPYTHON_DIR", str(tree))
-    assert source.find(None) == tree
+    assert source.find(None) == source.find(VERSION) == tree
 
 
-def test_given_tree_of_another_version_is_refused_and_the_next_tried(
+@pytest.mark.parametrize(
+    ("release", "asked", "said"),
+    [
+        ("1.26.1", VERSION, "is MicroPython 1.26.1, expected 1.25.0"),
+        ("1.19.0", None, "is MicroPython 1.19.0, expected 1.25.0 or newer"),
+        (None, None, "holds no MicroPython source"),
+    ],
+)
+def test_a_given_tree_that_does_not_do_stops_the_build(
+    source, tmp_path, monkeypatch, release, asked, said
+):
+    """Another source in its place would be a surprise."""
+    make_tree(source.BUILD / VERSION)
+    given = make_tree(tmp_path / "mine", header(release)) if release else tmp_path
+    monkeypatch.setenv("MICROPYTHON_DIR", str(given))
+    with pytest.raises(source.SourceError, match=said):
+        source.find(asked)
+
+
+def test_a_given_tree_may_be_of_any_supported_or_newer_release(
     source, tmp_path, monkeypatch, capsys
 ):
-    other = make_tree(tmp_path / "mine", HEADER.replace("25", "19"))
-    cached = make_tree(source.BUILD / VERSION)
-    monkeypatch.setenv("MICROPYTHON_DIR", str(other))
-    assert source.find(VERSION) == cached
-    assert "is MicroPython 1.19.0, expected 1.25.0" in capsys.readouterr().err
+    for release, said in (("1.28.0", ""), ("1.30.0", "the newest that is pinned is 1.29.0")):
+        tree = make_tree(tmp_path / release, header(release))
+        monkeypatch.setenv("MICROPYTHON_DIR", str(tree))
+        assert source.find(None) == tree
+        assert said in capsys.readouterr().err
+
+
+def test_headers_of_cmsis_are_those_of_a_pinned_release(source, tmp_path, monkeypatch):
+    """A given source need not have them: from 1.29 on they are a submodule."""
+    pinned = make_tree(source.BUILD / "1.26.1", header("1.26.1"))
+    monkeypatch.setenv("MICROPYTHON_DIR", str(make_tree(tmp_path / "mine", header("1.29.0"))))
+    assert source.find_cmsis() == pinned / "lib/cmsis/inc"
+
+
+def test_a_tag_that_moved_is_refused(source, tmp_path, monkeypatch):
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@x"]
+    origin = make_tree(tmp_path / "origin")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"], ["tag", "v1.25.0"]):
+        sharing.run([*git, *words], origin)
+    monkeypatch.setattr(source, "GIT_ADDRESS", f"file://{origin}")
+    commit = sharing.run([*git, "rev-parse", "HEAD"], origin).strip()
+    source.from_git({"git_tag": "v1.25.0", "commit": commit}, tmp_path / "right")
+    assert source.check_tree(tmp_path / "right", VERSION)
+    with pytest.raises(source.SourceError, match=f"v1.25.0 is commit {commit}, expected 0000"):
+        source.from_git({"git_tag": "v1.25.0", "commit": "0000"}, tmp_path / "wrong")
+
+
+def test_a_release_that_debian_lacks_comes_by_git(source, capsys):
+    source.SOURCES = (
+        ("Debian", source.from_debian),
+        ("a clone", lambda pin, tree: make_tree(tree, header("1.28.0"))),
+    )
+    assert source.find("1.28.0") == source.BUILD / "1.28.0"
+    assert "Debian" not in capsys.readouterr().err
 
 
 def test_each_failure_tries_the_next_source(source, capsys):
@@ -110,7 +160,7 @@ def test_right_tarball_is_unpacked(source, pin, tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"sha256": "0" * 64}, "Hash Sum mismatch"),
+        ({"sha256": "0" * 64}, "Hash Sum mismatch|Undetermined Error"),
         ({"debian_tarball": "no-such.tar"}, "No such file"),
     ],
 )
@@ -123,8 +173,10 @@ def test_a_wrong_tarball_is_one_error(source, pin, tmp_path, wrong, said):
 def test_the_archive_of_this_machine_has_the_pinned_tarball(source, tmp_path):
     """Through the real apt, from this machine's package source."""
     pins = tomllib.loads(source.PINS.read_text())
-    source.from_debian(pins["release"][pins["default"]], tmp_path / "tree")
-    assert source.check_tree(tmp_path / "tree", pins["default"])
+    for release in {pins["default"], pins["cmsis"]}:
+        source.from_debian(pins["release"][release], tmp_path / release)
+        assert source.check_tree(tmp_path / release, release)
+        assert (tmp_path / release / "lib/cmsis/inc/core_cm55.h").is_file()
 
 
 def test_two_builds_at_a_time_fetch_once(source):
@@ -144,3 +196,45 @@ def test_two_builds_at_a_time_fetch_once(source):
     for build in builds:
         build.join()
     assert len(fetched) == 1 and (source.BUILD / VERSION / "py").is_dir()
+
+
+RELIES_ON = tomllib.loads((sharing.REPO / "firmware/micropython.toml").read_text())["relies_on"]
+
+
+def test_the_source_has_what_the_product_relies_on(source):
+    """Run with MICROPYTHON_DIR, it names what moved in another release."""
+    source.check_names(sharing.micropython(), RELIES_ON)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [(file, name) for file, names in RELIES_ON.items() for name in names]
+)
+def test_a_name_that_moved_is_named(source, tmp_path, file, name):
+    for each in RELIES_ON:
+        text = (sharing.micropython() / each).read_text()
+        (tmp_path / each).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / each).write_text(text.replace(name, "moved") if each == file else text)
+    with pytest.raises(source.SourceError, match=re.escape(f"{tmp_path / file} lacks {name}")):
+        source.check_names(tmp_path, RELIES_ON)
+
+
+def test_a_file_that_moved_is_named(source, tmp_path):
+    with pytest.raises(source.SourceError, match=rf"{tmp_path}/\S+ lacks .*\[relies_on\]"):
+        source.check_names(tmp_path, RELIES_ON)
+
+
+def test_each_replaced_function_is_among_them(repo):
+    """Without the name, the linker and the preprocessor would silently replace nothing."""
+    made = (repo / "firmware/Makefile").read_text()
+    module = (repo / "modules/ethosu/micropython.mk").read_text()
+    replaced = {
+        *re.findall(r"--wrap=(\w+)", made),
+        *re.findall(r"-D([a-z_]+)=[a-z_]+", made),
+        *re.search(r"addprefix \$\(ETHOSU_WRAP\),([\w ]+)\)", module)[1].split(),
+    }
+    for header in ("disk_guard.h", "poll.h"):
+        text = (repo / "firmware" / header).read_text()
+        replaced |= set(re.findall(r"^#define (?:lfs2_)?([a-z_]+)", text, re.M))
+    known = " ".join(name for names in RELIES_ON.values() for name in names)
+    assert len(replaced) > 20
+    assert [name for name in replaced if not re.search(rf"\b(lfs2_)?{name}\b", known)] == []

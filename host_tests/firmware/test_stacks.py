@@ -4,8 +4,9 @@
 import zlib
 
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.kit import firmware_image
 from host_tests.kit.board_models import MODEL
@@ -86,7 +87,7 @@ CASES = {
 @pytest.fixture(scope="module")
 def own(emulator_only, board_npu, compiled, small_models):
     """A board of its own: no other test has used its stacks."""
-    with QemuBoard(Machine(board_npu)) as board:
+    with QemuBoard(Machine(emulated(npu=board_npu))) as board:
         board.write_file(MODEL, compiled(small_models["small_cnn"], board_npu).read_bytes())
         packed = zlib.compress(bytes(range(256)) * 20)
         board.exec(f"import ethosu, ml\npacked = {packed!r}\n" + DEEP)

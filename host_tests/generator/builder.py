@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from ethosu_tools.tflite.writer import Graph, write
+from ethosu_tools.model.tflite.writer import Graph, write
 
 from .draws import Draws
 
@@ -66,6 +66,7 @@ class Builder:
         self.outputs: list[int] = []
         # Values that some operators must avoid, since Vela miscompiles the pair (defects.py).
         self.parts: set[int] = set()  # results of SLICE, SPLIT, ...
+        self.unpacked: set[int] = set()  # results of UNPACK of channels
         self.reshaped: set[int] = set()  # inputs and outputs of RESHAPE, TRANSPOSE, ...
         self.standalone: set[int] = set()  # not to be reshaped or put into a larger tensor
         self.internal: set[int] = set()  # not to be an output of the graph
@@ -73,6 +74,11 @@ class Builder:
         self._weights: set[bytes] = set()  # of operators and of groups so far
         self._pool: list[Value] = []
         self._used: set[int] = set()
+
+    @property
+    def free(self) -> bool:
+        """Whether Vela allows any stride with any padding and dilation: on Ethos-U85."""
+        return "u85" in self.npu
 
     # --- values ---------------------------------------------------------------
 

@@ -10,11 +10,10 @@ from enum import Enum
 from pathlib import Path
 
 import numpy as np
-from ethosu_tools.bisection.known import BOUNDS
-from ethosu_tools.errors import ToolError
-from ethosu_tools.model import ModelFile
-from ethosu_tools.oracle import Oracle, kernels_for
-from ethosu_tools.sim import Simulation
+from ethosu_tools.base.errors import ToolError
+from ethosu_tools.compile.known import BOUNDS
+from ethosu_tools.sim.oracle import Oracle
+from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.kit import isolated
 
@@ -109,7 +108,7 @@ def _check(case: Case, compiled: vela.Compiled, expected: list[list[np.ndarray]]
 
 def reference(case: Case) -> list[list[np.ndarray]]:
     """LiteRT's outputs for all feeds."""
-    oracle = Oracle(case.model, kernels=kernels_for(ModelFile(case.model)))
+    oracle = Oracle(case.model)
     return [oracle.step(feed) for feed in case.feeds]
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from ethosu_tools.tflite import parse
-from ethosu_tools.trace import MODES
+from ethosu_tools.model.tflite import parse
+from ethosu_tools.sim.trace import MODES
 
 from host_tests.modules.ethosu.driver import streams
 from host_tests.tools.npu_sim.hardware import commands as command_table

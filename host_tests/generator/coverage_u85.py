@@ -26,6 +26,7 @@ _SCALAR = 8
 REQUIRED = [
     *("CONV", "CONV order depth-first", "CONV order part-kernel"),
     *("CONV accumulator 48", "CONV MATMUL", "DEPTHWISE", "DEPTHWISE chained"),
+    *(f"{name} accumulators kept" for name in ("CONV", "DEPTHWISE", "POOL MAX", "POOL SUM")),
     *("CONV ofm 16", "CONV rounding double", "CONV rounding natural", "CONV chained"),
     *(f"POOL {mode}" for mode in ("MAX", "AVERAGE", "REDUCE_SUM", "SUM", "NONE", "MIN")),
     *("POOL ARGMAX_X", "POOL NONE accumulators from IFM2", "POOL SUM table s8", "POOL SUM tanh"),

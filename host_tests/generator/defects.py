@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ethosu_tools.tflite import describe, parse
+from ethosu_tools.model.tflite import describe, parse
 
 from .builder import Value, limits
 from .case import Case, feeds
@@ -23,7 +23,7 @@ from .families import U55_U65, U85
 
 _FOLDER = Path(__file__).with_name("known_defects")
 _EMBEDDED = ("--system-config", "Ethos_U55_High_End_Embedded", "--memory-mode", "Shared_Sram")
-_DRAM = ("--system-config", "Ethos_U85_SYS_DRAM_Mid", "--memory-mode", "Sram_Only")
+_DRAM = ("--system-config", "Ethos_U85_SYS_DRAM_Mid", "--memory-mode")
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,14 @@ class Defect:
     # Whether the required registers and constants give the right result. If not, operations are
     # missing or memory is planned wrongly, which registers cannot repair.
     repaired: bool
+    memory_mode: str = "Sram_Only"  # of Ethos-U85
 
     @property
     def case(self) -> Case:
         """The graph, not yet compiled, with its inputs."""
         path = _FOLDER / f"{self.name}.tflite"
         on_u85 = "u85" in self.npu
-        family, options = (U85, _DRAM) if on_u85 else (U55_U65, _EMBEDDED)
+        family, options = (U85, (*_DRAM, self.memory_mode)) if on_u85 else (U55_U65, _EMBEDDED)
         model = path.read_bytes()
         inputs = [
             Value(
@@ -117,6 +118,12 @@ def _shown(row: Mapping[str, Any]) -> Iterator[Shown]:
 
 
 DEFECTS = [
-    Defect(name, row["npu"], tuple(_shown(row)), row.get("repaired", True))
+    Defect(
+        name,
+        row["npu"],
+        tuple(_shown(row)),
+        row.get("repaired", True),
+        row.get("memory_mode", "Sram_Only"),
+    )
     for name, row in tomllib.loads((_FOLDER / "defects.toml").read_text()).items()
 ]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 
-from ethosu_tools.errors import ToolError
-from ethosu_tools.sim import Simulation
+from ethosu_tools.base.errors import ToolError
+from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.kit import isolated
 

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons of int8 numbers of any scales on Ethos-U85, compared with TFLite's.
+"""Comparisons of numbers of any scales on Ethos-U85.
 
-TFLite shifts a number up by 8 bits and scales it with two roundings, the NPU with one. Each scaled
-number differs by at most 1/256, so the comparison may only differ if the numbers differ by 2/256
-or less.
+Those of int8 are compared with TFLite's. TFLite shifts a number up by 8 bits and scales it with two
+roundings, the NPU with one. Each scaled number differs by at most 1/256, so the comparison may only
+differ if the numbers differ by 2/256 or less.
+
+TFLite compares int16 without the scales, so the NPU is compared with the real numbers.
 """
 
 import numpy as np
 import pytest
-from ethosu_tools.oracle import Oracle
-from ethosu_tools.sim import Simulation
-from ethosu_tools.tflite.writer import Graph, write
+from ethosu_tools.model.tflite.writer import Graph, write
+from ethosu_tools.sim.oracle import Oracle
+from ethosu_tools.sim.simulation import Simulation
 
 from . import vela
 from .case import Case
@@ -20,6 +22,8 @@ KINDS = {
     "EQUAL": "EqualOptions",
     "NOT_EQUAL": "NotEqualOptions",
     "GREATER": "GreaterOptions",
+    "GREATER_EQUAL": "GreaterEqualOptions",
+    "LESS": "LessOptions",
     "LESS_EQUAL": "LessEqualOptions",
 }
 SCALES = ((0.0123, 0.0456), (0.9, 0.031), (0.07, 0.07), (0.0039, 0.5))
@@ -27,18 +31,58 @@ SCALES = ((0.0123, 0.0456), (0.9, 0.031), (0.07, 0.07), (0.0039, 0.5))
 
 def comparison(kind, scales):
     """Every pair of int8 numbers."""
-    graph = Graph("main")
-    graph.inputs = [
-        graph.tensor(name, (1, 256, 256), "int8", scale, zero_point)
-        for name, scale, zero_point in (("x", scales[0], 3), ("y", scales[1], -7))
-    ]
-    graph.outputs = [graph.tensor("truth", (1, 256, 256), "bool")]
-    graph.operator(kind, graph.inputs, graph.outputs, KINDS[kind])
     numbers = np.arange(-128, 128, dtype=np.int8)
     feed = tuple(np.ascontiguousarray(grid)[None] for grid in np.meshgrid(numbers, numbers))
+    return case_of(kind, scales, (3, -7), feed)
+
+
+def case_of(kind, scales, zero_points, feed):
+    graph = Graph("main")
+    graph.inputs = [
+        graph.tensor(name, array.shape, array.dtype.name, scale, zero_point)
+        for name, array, scale, zero_point in zip("xy", feed, scales, zero_points, strict=True)
+    ]
+    graph.outputs = [graph.tensor("truth", feed[0].shape, "bool")]
+    graph.operator(kind, graph.inputs, graph.outputs, KINDS[kind])
     options = ("--system-config", "Ethos_U85_SYS_DRAM_Mid", "--memory-mode", "Sram_Only")
     model = write([graph], kind)
     return Case(U85, None, (), model, "ethos-u85-256", options, (kind,), (feed,))
+
+
+REAL = {
+    "EQUAL": np.equal,
+    "NOT_EQUAL": np.not_equal,
+    "GREATER": np.greater,
+    "GREATER_EQUAL": np.greater_equal,
+    "LESS": np.less,
+    "LESS_EQUAL": np.less_equal,
+}
+# The second pair has a ratio that no shift can express.
+WIDE_SCALES = ((0.02, 0.01), (0.0123, 0.0456))
+
+
+def pairs(scales):
+    """Random numbers, and numbers that are nearly equal."""
+    random = np.random.default_rng(3)
+    x, other = random.integers(-32768, 32768, (2, 1, 256, 256)).astype(np.int16)
+    near = np.rint(x * (scales[0] / scales[1])) + random.integers(-2, 3, x.shape)
+    mixed = np.where(random.random(x.shape) < 0.5, near, other)
+    return x, np.clip(mixed, -32768, 32767).astype(np.int16)
+
+
+@pytest.mark.parametrize("scales", WIDE_SCALES)
+@pytest.mark.parametrize("kind", ["LESS", "GREATER_EQUAL"])  # the others are for the CPU
+def test_int16_is_compared_as_real_numbers(kind, scales):
+    feed = pairs(scales)
+    case = case_of(kind, scales, (0, 0), feed)
+    with Simulation(vela.compile_case(case).model) as simulation:
+        (found,) = simulation.step(feed)
+    x, y = (array.astype(float) * scale for array, scale in zip(feed, scales, strict=True))
+    # The NPU scales one of them, to the nearest step.
+    apart = np.abs(x - y) > max(scales) / 2
+    assert np.array_equal(found[apart], REAL[kind](x, y)[apart])
+    (tflites,) = Oracle(case.model).step(feed)
+    assert np.count_nonzero(tflites[apart] != REAL[kind](x, y)[apart]) > found.size / 10
 
 
 @pytest.mark.parametrize("scales", SCALES)

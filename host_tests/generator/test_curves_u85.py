@@ -3,9 +3,9 @@
 
 import numpy as np
 import pytest
-from ethosu_tools.oracle import REFERENCE, Oracle
-from ethosu_tools.sim import Simulation
-from ethosu_tools.tflite.writer import Graph, write
+from ethosu_tools.model.tflite.writer import Graph, write
+from ethosu_tools.sim.oracle import REFERENCE, Oracle
+from ethosu_tools.sim.simulation import Simulation
 
 from . import vela
 from .case import Case

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.cli import main
-from ethosu_tools.tflite import parse
+from ethosu_tools.model.tflite import parse
 
 from host_tests.modules.ethosu.driver import streams
 
@@ -218,8 +218,18 @@ def test_compile_warns_of_operators_of_equal_weights(tmp_path, capsys, one_tenso
     names = [graph.tensors[operator.outputs[0]].name.decode() for operator in graph.operators]
     expected = [
         f"Vela gives '{names[1]}' the biases of '{names[0]}', which has equal weights: results "
-        "will be wrong; change one of the weights, or keep an operator on the CPU"
+        "may be wrong here; change one of the weights, or keep an operator on the CPU"
     ]
     model = bytes(builder.Output())
     assert warned(model, tmp_path, capsys) == (expected if equal == "weights" else [])
     assert warned(model, tmp_path, capsys, "--vela=--ignore-ops CONV_2D") == []
+
+
+def test_compile_warns_of_an_int32_bias_of_int16(tmp_path, capsys):
+    (defect,) = (row for row in DEFECTS if row.name == "int32-bias-of-int16")
+    (warning,) = warned(defect.case.model, tmp_path, capsys, "--npu", defect.npu)
+    assert warning.startswith("Vela loses the scales of 't") and "a bias of int64" in warning
+    # A record of the other families has room for the whole multiplier.
+    assert warned(defect.case.model, tmp_path, capsys, "--npu", "ethos-u55-128") == []
+    options = ("--npu", defect.npu, "--vela=--ignore-ops FULLY_CONNECTED")
+    assert warned(defect.case.model, tmp_path, capsys, *options) == []

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from ethosu_tools.oracle import Oracle
-from ethosu_tools.sim import Simulation
-from ethosu_tools.tflite.writer import Graph, write
+from ethosu_tools.model.tflite.writer import Graph, write
+from ethosu_tools.sim.oracle import Oracle
+from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.kit import isolated
 

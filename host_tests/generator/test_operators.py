@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from ethosu_tools.bisection.known import BOUNDS
-from ethosu_tools.oracle import OPTIMISED
+from ethosu_tools.compile.known import BOUNDS
+from ethosu_tools.sim.oracle import OPTIMISED
 
 from .families import U55_U65, U85
 

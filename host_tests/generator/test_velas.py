@@ -7,8 +7,8 @@ import sys
 
 import numpy as np
 import pytest
-from ethosu_tools.vela import TARGETS
-from ethosu_tools.vela_versions import TESTED
+from ethosu_tools.boards.targets import TARGETS
+from ethosu_tools.model.vela_versions import TESTED
 
 from . import coverage, vela
 from .builder import Builder
@@ -24,13 +24,14 @@ KINDS = ("MAX_POOL_2D", "AVERAGE_POOL_2D")
 NPUS = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
 
 
-def make(kind: str, padding: int, npu: str, dtype: str = "int8", kernel: int = 3) -> Case:
+def make(kind: str, padding: int, npu: str, dtype: str = "int8", stride: int = 1) -> Case:
     """A single pool at the start of its stream."""
+    kernel = 3
     b = Builder(Draws(replay=()))
     x = b.input((1, 9, 10, 20), dtype, 0.05, 0 if dtype == "int16" else 5)
-    rows, columns = (window(size, kernel, 1, 1, padding) for size in x.shape[1:3])
+    rows, columns = (window(size, kernel, stride, 1, padding) for size in x.shape[1:3])
     out = b.tensor((1, rows, columns, 20), dtype, x.scale, x.zero_point)
-    options = {"strideH": 1, "strideW": 1, "filterHeight": kernel, "filterWidth": kernel}
+    options = {"strideH": stride, "strideW": stride, "filterHeight": kernel, "filterWidth": kernel}
     b.operator(kind, [x], [out], "Pool2DOptions", padding=padding, **options)
     rows_of_inputs = feeds(np.random.default_rng(0), b.inputs, False)
     family = U85 if "u85" in npu else U55_U65
@@ -76,6 +77,15 @@ def test_a_scale_that_the_npu_uses_changes_the_result(kind, padding, npu):
     case = make(kind, padding, npu)
     model = vela.compile_case(case).model
     assert verdict(case, scaled(model)).verdict is Verdict.DIFFERS
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+@pytest.mark.parametrize("padding", [SAME, VALID])
+@pytest.mark.parametrize("kind", KINDS)
+def test_pools_of_ethos_u85_take_strides_over_3(kind, padding, dtype):
+    case = make(kind, padding, "ethos-u85-256", dtype, stride=4)
+    result = verdict(case, vela.compile_case(case).model)
+    assert result.verdict is Verdict.EXACT, result.reason
 
 
 @pytest.mark.slow

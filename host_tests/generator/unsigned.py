@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from ai_edge_litert.schema_py_generated import TensorType
-from ethosu_tools.tflite.writer import Graph
+from ethosu_tools.model.tflite.writer import Graph
 
 from .builder import UnsuitableError
 

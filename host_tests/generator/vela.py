@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ethosu_tools.vela_process import VelaProcess
+from ethosu_tools.compile.vela_process import VelaProcess
 
 from host_tests.kit.isolated import DiedError
 

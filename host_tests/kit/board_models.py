@@ -5,10 +5,10 @@ import time
 from pathlib import Path
 
 import pytest
-from ethosu_tools.arrays import Array
-from ethosu_tools.board import Board
-from ethosu_tools.errors import RemoteError
-from ethosu_tools.oracle import Oracle
+from ethosu_tools.base.errors import RemoteError
+from ethosu_tools.link.board import Board
+from ethosu_tools.model.arrays import Array
+from ethosu_tools.sim.oracle import Oracle
 
 MODEL = "/model.tflite"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import platform
+import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +38,8 @@ def run(*command: str, folder: Path | None = None) -> str:
     except (FileNotFoundError, subprocess.TimeoutExpired) as error:
         raise PackageMissingError(str(error)) from None
     if done.returncode:
-        raise PackageMissingError(f"{command[0]}: {done.stderr.strip()[-300:]}")
+        said = re.findall(r"^E: (.*)", done.stderr, re.MULTILINE) or [done.stderr.strip()[-300:]]
+        raise PackageMissingError(f"{command[0]}: {said[0]}")
     return done.stdout
 
 
@@ -97,5 +99,33 @@ def apt(suites: Sequence[str], architecture: str | None = None) -> Iterator[tupl
             settings["APT::Architectures"] = f"{architecture}"
             settings["APT::Architecture"] = architecture
         options = tuple(f"-o{key}={value}" for key, value in settings.items())
-        run("apt-get", "-q", *options, "update")
+        run("apt-get", "-q", *options, "update", "--error-on=any")
         yield options
+
+
+def unpack(options: Sequence[str], to: Path, *words: str) -> None:
+    """Unpack all packages that `apt-get download` or `install --download-only` fetches.
+
+    `options`: of `apt`; `words`: the command, its own options, the names.
+    """
+    with tempfile.TemporaryDirectory(prefix="packages-") as name:
+        folder = Path(name)
+        (folder / "partial").mkdir()
+        archives = f"-oDir::Cache::archives={folder}"
+        run("apt-get", "-q", "-y", *options, archives, *words, folder=folder)
+        for package in folder.glob("*.deb"):
+            run("dpkg-deb", "--extract", str(package), str(to))
+
+
+# The packages with all that they need.
+WITH_NEEDED = ("install", "--download-only", "--no-install-recommends")
+
+
+def unpacked(folder: Path, *packages: str) -> Path:
+    """Unpack packages of this release, and those they need that are not installed; keeps them."""
+
+    def fetch(new: Path) -> None:
+        with apt([codename()]) as options:
+            unpack(options, new, *WITH_NEEDED, "--reinstall", *packages)
+
+    return keep(folder, fetch)

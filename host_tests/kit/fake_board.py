@@ -6,16 +6,19 @@ mid-sentence, one that does not stop sending. A lying board answers with `fault`
 the protocol, including hashes, and falsifies the values.
 """
 
+import ast
+import builtins
 import functools
 import hashlib
+import importlib
 import io
 import os
 import re
 import subprocess
 import time
 import traceback
-from ast import literal_eval
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 from host_tests.kit.stand_ins import Terminal
 
@@ -34,6 +37,25 @@ class Lie:
     data: bytes = b""
 
 
+BANNER = (
+    b"MicroPython v1.25.0 on 2026-01-01; a board with a CPU\r\n"
+    b'Type "help()" for more information.\r\n'
+)
+REPORT = (
+    b"\r\n*** Fault: BusFault, exception 5, in the main program\r\n  cause: bus error\r\n"
+    b"  address: 0x12345678\r\n  r12 00000000  sp  20000000  lr  01000201  pc  01000200\r\n"
+    b"*** The board resets; boot.py and main.py are skipped once.\r\n"
+)
+
+
+@dataclass(frozen=True)
+class Restart:
+    """The board restarts when it gets a program, and sends this; `runs`: main.py does not end."""
+
+    sends: bytes = b""
+    runs: bool = False
+
+
 class FakeBoard(Terminal):
     """Serves one client at `port` until closed."""
 
@@ -41,6 +63,8 @@ class FakeBoard(Terminal):
         self.fault = fault
         self.names = dict(names or {})
         self.hangs = False
+        self.is_friendly = False
+        self.sys = SimpleNamespace()
         super().__init__()
 
     def serve(self):
@@ -73,6 +97,8 @@ class FakeBoard(Terminal):
             pending += os.read(self.master, 4096)
             if self.fault == "stubborn" and self.hangs:
                 pending = b""
+            if self.is_friendly:
+                pending = self._serve_friendly_repl(pending)
             if PASTE_REQUEST in pending:
                 pending = pending.replace(PASTE_REQUEST, b"")
                 self._send(b"R\x00")
@@ -86,6 +112,25 @@ class FakeBoard(Terminal):
                 code, _, pending = pending.partition(CTRL_D)
                 self._run(code.replace(CTRL_C, b"").replace(b"\r", b""))
 
+    def restart(self):
+        """Reset the board, whose main.py ends at once or with Ctrl-C."""
+        self.is_friendly = True
+        self._send(self.fault.sends)
+        if not self.fault.runs:
+            self._send(BANNER + b">>> ")
+
+    def _serve_friendly_repl(self, pending):
+        """Until raw mode is requested; returns the input from there."""
+        if self.fault.runs and CTRL_C in pending:
+            self.fault = Restart()
+            self._send(b"KeyboardInterrupt: \r\n" + BANNER + b">>> ")
+        elif CTRL_A in pending and not self.fault.runs:
+            self.is_friendly, self.fault = False, None
+            return pending
+        elif not self.fault.runs:
+            self._send(b"\r\n>>> " * pending.count(b"\r"))
+        return b""
+
     def _run(self, code):
         if not code:
             self._send(b"OK\r\nMPY: soft reboot\r\nraw REPL; CTRL-B to exit\r\n>")
@@ -96,6 +141,10 @@ class FakeBoard(Terminal):
         if self.fault == "stubborn":
             self.hangs = True
             self._send(b"OK")
+            return
+        if isinstance(self.fault, Restart):
+            self._send(b"OK")
+            self.restart()
             return
         if self.fault == "vanish":
             master, self.master = self.master, -1
@@ -110,26 +159,31 @@ class FakeBoard(Terminal):
         if isinstance(self.fault, bytes):
             self._send(b"OK" + self.fault + CTRL_D + CTRL_D + b">")
             return
-        out, error = io.StringIO(), ""
+        out, error = io.TextIOWrapper(io.BytesIO(), write_through=True), ""
         self.names["print"] = functools.partial(print, file=out)
+        self.names["__builtins__"] = {**vars(builtins), "__import__": self._import}
+        self.sys.stdout = out
         try:
             exec(code, self.names)
         except Exception:
             error = traceback.format_exc()
-        self._send(b"OK" + out.getvalue().encode() + CTRL_D + error.encode() + CTRL_D + b">")
+        self._send(b"OK" + out.buffer.getvalue() + CTRL_D + error.encode() + CTRL_D + b">")
+
+    def _import(self, name, *others):
+        """Import a module for the board's program; its `sys` has the board's output."""
+        module = importlib.__import__(name, *others)
+        return self.sys if name == "sys" else module
 
     def _lie(self, code):
         """Answer like the functions of board_code.py."""
-        arguments = code.partition(b"(")[2][:-1]
-        if code.startswith(b"_ask("):
-            digest = literal_eval(arguments.decode())[1]
-            proof = hashlib.sha256(digest + self.fault.value.encode()).hexdigest()
-            self._send(f"OK{proof} {self.fault.value}\r\n\x04\x04>".encode())
-            return
-        _, size, digest = arguments.rsplit(b", ", 2)
-        self._send(b"OK\x06")
-        for _ in range(int(size)):
-            os.read(self.master, 1)
-        found = self.fault.data
-        proof = hashlib.sha256(literal_eval(digest.decode()) + found).digest()
-        self._send(b"\x02%08x" % len(found) + found + proof + CTRL_D + CTRL_D + b">")
+        arguments = ast.parse(code, mode="eval").body.args
+        digest = ast.literal_eval(arguments[-1])
+        mark = digest[:4].hex().encode()
+        found = self.fault.value.encode() if code.startswith(b"_ask(") else self.fault.data
+        self._send(b"OK")
+        if code.startswith(b"_exchange("):
+            self._send(b"\x06" + mark)
+            for _ in range(ast.literal_eval(arguments[1])):
+                os.read(self.master, 1)
+        proof = hashlib.sha256(digest + found).digest()
+        self._send(b"\x02" + mark + b"%08x" % len(found) + found + proof + CTRL_D + CTRL_D + b">")

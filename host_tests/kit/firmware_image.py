@@ -14,11 +14,15 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
-from ethosu_tools import boards, elf, paths
+from ethosu_tools import boards
+from ethosu_tools.answers.timeline import elf
+from ethosu_tools.base import paths
+
+from . import sharing
 
 # struct ethosu_board, ethosu_memory and ethosu_npu of a 32-bit CPU, as far as they are used.
 _BOARD = struct.Struct("<6I")
-_MEMORY = struct.Struct("<3I4xQ4B4x")
+_MEMORY = struct.Struct("<3I4xQ4BI")
 _NPU = struct.Struct("<2I2s18x")
 # enum ethosu_masters
 _NPU_READS, _NPU_WRITES, _DMA_READS, _DMA_WRITES = 1, 2, 4, 8
@@ -48,6 +52,7 @@ class Memory:
     port: int
     cache: int
     cpu: Cpu
+    dma_address: int
 
     @property
     def npu_reads(self) -> bool:
@@ -87,14 +92,14 @@ class Image:
             for index in range(count)
         )
         return tuple(
-            Memory(self._text(name), start, end, npu, masters, port, cache, Cpu(cpu))
-            for name, start, end, npu, masters, port, cache, cpu in rows
+            Memory(self.text(name), start, end, npu, masters, port, cache, Cpu(cpu), dma)
+            for name, start, end, npu, masters, port, cache, cpu, dma in rows
         )
 
     @property
     def name(self) -> str:
         """The board's name."""
-        return self._text(self._board[0])
+        return self.text(self._board[0])
 
     @property
     def npu_base(self) -> int:
@@ -128,8 +133,8 @@ class Image:
         return next(row for row in self.memories if row.start < top < row.end)
 
     def unseen(self, size: int) -> int:
-        """Address of this many bytes inaccessible to all NPUs, inside a memory of the table."""
-        for row in self.memories:
+        """Address of this many bytes inaccessible to all NPUs: a memory's, else of registers."""
+        for row in sorted(self.memories, key=lambda row: row.cpu is Cpu.REGISTERS):
             if not row.npu and row.end - row.start >= 2 * size:
                 return (row.start + row.end) // 2 - size // 2 & ~31
         raise LookupError(f"the NPU sees all memories of {self.path.parent.name}")
@@ -167,7 +172,8 @@ class Image:
                 return data[address - start :][:size]
         raise LookupError(f"{self.path} has nothing at {address:#x}")
 
-    def _text(self, address: int) -> str:
+    def text(self, address: int) -> str:
+        """The string at an address, "" at 0."""
         return b"".join(self._until_zero(address)).decode() if address else ""
 
     def _until_zero(self, address: int) -> Iterator[bytes]:
@@ -182,15 +188,22 @@ _chosen: list[str] = []  # the NPU of `--ethosu-npu`, if there is one
 def choose_npu(npu: str | None) -> None:
     """The NPU under test: of a board with several, not necessarily the first."""
     _chosen[:] = [npu] if npu else []
-    of.cache_clear()
 
 
-@cache
 def of(board: str | None = None) -> Image:
     """The firmware of a board, by default of the one under test, and the NPU under test."""
     facts = boards.chosen(board)
     slot = facts.npus.index(_chosen[0]) if _chosen and _chosen[0] in facts.npus else 0
-    return Image(paths.firmware(facts.name), slot=slot)
+    image = paths.firmware(facts.name)
+    return _read(image, slot, sharing.stamp(image))
+
+
+@cache
+def _read(path: Path, slot: int, stamp: tuple[int, ...]) -> Image:
+    image = Image(path, slot=slot)
+    # All of it now, while it is the file with this stamp.
+    assert image._symbols and image._segments and stamp
+    return image
 
 
 def mask() -> str:

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ethosu_tools import boards, paths
-from ethosu_tools.board import Board, QemuBoard
-from ethosu_tools.errors import NoEmulatorError
-from ethosu_tools.qemu import Machine, runs_as_chip
+from ethosu_tools import boards
+from ethosu_tools.base import paths
+from ethosu_tools.base.errors import NoEmulatorError
+from ethosu_tools.boards import setup
+from ethosu_tools.link.board import Board, QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.kit import (
     board_models,
-    debian,
     firmware_image,
     matrix,
     needs,
@@ -26,6 +27,7 @@ from host_tests.kit import (
     vela_once,
 )
 from host_tests.kit.sharing import REPO
+from host_tests.tools.qemu_plugin import releases
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +52,7 @@ def emulator_only(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(scope="session")
 def emulator_registers() -> None:
     """Required by tests of the emulator's registers; conftest.py skips others that ask for them."""
-    if runs_as_chip():
+    if setup.runs_as_chip():
         raise NoEmulatorError("the board has no emulator's registers")
 
 
@@ -58,7 +60,7 @@ def emulator_registers() -> None:
 def counting(request: pytest.FixtureRequest, emulator_only) -> Iterator[Board]:
     """An emulated board with reproducible counts."""
     firmware = request.config.getoption("--firmware")
-    with QemuBoard(Machine(None, firmware=firmware, repeatable=True)) as board:
+    with QemuBoard(Machine(setup.emulated(firmware=firmware), repeatable=True)) as board:
         yield board
 
 
@@ -95,17 +97,12 @@ def shared_models() -> Path:
 
 
 @pytest.fixture(scope="session")
-def newer_qemu() -> Path:
-    """qemu-system-arm from Debian's backports, in addition to the installed one."""
-    from host_tests.tools.qemu_plugin import releases
-
-    try:
-        return releases.backports()
-    except debian.PackageMissingError as error:
-        needs.missing(f"NOT TESTED WITH A NEWER QEMU: {error}")
+def golden() -> Path:
+    """Folder of models with inputs and outputs that vendors computed for their boards."""
+    return _shared("golden", "outputs that vendors computed")
 
 
-@pytest.fixture(scope="module", params=["installed", pytest.param("newer", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=matrix.cases(releases.ALL, {releases.INSTALLED}))
 def each_qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator[None]:
     """Run each QEMU in turn, regardless of `--qemu`; reports state which one it was."""
     yield from matrix.use_qemu(request, record_testsuite_property)
@@ -114,7 +111,7 @@ def each_qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iter
 @pytest.fixture(scope="session")
 def small_models(tmp_path_factory) -> dict[str, Path]:
     """The project's own small models, by name."""
-    from ethosu_tools.make_model import MODELS
+    from ethosu_tools.model.make_model import MODELS
 
     folder = tmp_path_factory.mktemp("small_models")
     paths = {name: folder / f"{name}.tflite" for name in MODELS}
@@ -132,7 +129,7 @@ def model_folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory):
     """Compiles a model once per NPU: `compiled(path, "ethos-u55-128", *options_of_vela)`."""
-    from ethosu_tools.vela import compile_model
+    from ethosu_tools.compile.vela import compile_model
 
     folder = tmp_path_factory.mktemp("compiled")
     done: dict[tuple[Path, str, *tuple[str, ...]], Path] = {}
@@ -161,8 +158,8 @@ class Planned:
 @pytest.fixture(scope="session")
 def compile_mixed(tmp_path_factory) -> Callable[..., Planned]:
     """Compiles and plans as `ethosu compile` does, with some operators left on the CPU."""
-    from ethosu_tools import vela
-    from ethosu_tools.plan import plan_file
+    from ethosu_tools.compile import vela
+    from ethosu_tools.compile.plan import plan_file
 
     folder = tmp_path_factory.mktemp("mixed")
 
@@ -226,7 +223,7 @@ def case_of() -> Callable[..., reference_cases.Case]:
 @pytest.fixture(scope="session")
 def example(small_models):
     """The small model's reference, an input and the expected output."""
-    from ethosu_tools.oracle import Oracle
+    from ethosu_tools.sim.oracle import Oracle
 
     oracle = Oracle(small_models["small_cnn"])
     shape = oracle.inputs[0].shape

@@ -10,7 +10,10 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from ethosu_tools.qemu import find_qemu
+from ethosu_tools.link.qemu import find_qemu
+
+from host_tests.kit import needs
+from host_tests.tools.qemu_plugin import releases
 
 
 def one_of_each(names: Sequence[str], kind: Callable[[str], Hashable]) -> set[str]:
@@ -30,36 +33,36 @@ def cases(names: Sequence[str], quick: Collection[str]) -> list[object]:
 
 
 def on_each_qemu(
-    names: Sequence[str], installed: Collection[str], newer: Collection[str]
+    names: Sequence[str], installed: Collection[str], newest: Collection[str]
 ) -> list[object]:
     """Parameters for `each_qemu` and a board: which boards are quick on which QEMU."""
+    quick = {releases.INSTALLED: installed, releases.NEWEST: newest}
     return [
         pytest.param(
-            qemu, name, marks=[] if name in quick else pytest.mark.slow, id=f"{qemu}-{name}"
+            qemu,
+            name,
+            marks=[] if name in quick.get(qemu, ()) else pytest.mark.slow,
+            id=f"{qemu}-{name}",
         )
-        for qemu, quick in (("installed", installed), ("newer", newer))
+        for qemu in releases.ALL
         for name in names
     ]
 
 
 # For tests of the plugin's own code, which takes nothing of QEMU's that differs by release.
-newer_is_slow = pytest.mark.parametrize(
-    "qemu",
-    ["installed", pytest.param("backports", marks=pytest.mark.slow)],
-    indirect=True,
-    scope="session",
+others_are_slow = pytest.mark.parametrize(
+    "qemu", cases(releases.ALL, {releases.INSTALLED}), indirect=True, scope="session"
 )
 
 
 def use_qemu(
     request: pytest.FixtureRequest, record: Callable[[str, object], None]
 ) -> Iterator[None]:
-    """Make the tools run the QEMU of this fixture's parameter, "installed" or "newer"."""
-    from host_tests.tools.qemu_plugin import releases
-
+    """Make the tools run the QEMU of this fixture's parameter, one of releases.ALL."""
+    program = needs.qemu(request.param)
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == "newer":
-            patch.setenv("ETHOSU_QEMU", str(request.getfixturevalue("newer_qemu")))
+        if request.param != releases.INSTALLED:
+            patch.setenv("ETHOSU_QEMU", str(program))
         version = ".".join(map(str, releases.version(Path(find_qemu()))))
         record(f"qemu {request.param}", f"QEMU {version}")
         yield

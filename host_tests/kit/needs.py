@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from ethosu_tools import other_python, paths
-from ethosu_tools.errors import SetupError
+from ethosu_tools.base import other_python, paths
+from ethosu_tools.base.errors import SetupError
+
+from host_tests.kit import debian
+from host_tests.tools.qemu_plugin import releases
 
 
 def missing(reason: str) -> NoReturn:
@@ -19,14 +22,15 @@ def missing(reason: str) -> NoReturn:
 
 
 def python_with(extra: str, variable: str) -> str:
-    """The Python that a variable names, else the one installed by `ethosu setup EXTRA`.
+    """The Python that a variable names, else the one installed by `ethosu doctor --install EXTRA`.
 
     Without either the test is skipped, even with CI=true, because the packages are optional.
     """
     python = os.environ.get(variable) or other_python.environment(extra)
     if not python:
         pytest.skip(
-            f"NOT TESTED WITH {extra.upper()}: run `ethosu setup {extra}`, or set {variable}"
+            f"NOT TESTED WITH {extra.upper()}: run `ethosu doctor --install {extra}`, "
+            f"or set {variable}"
         )
     return python
 
@@ -37,6 +41,14 @@ def tree(variable: str, what: str) -> Path:
     if not folder:
         pytest.skip(f"{variable} is not set: no tree of {what} at hand")
     return Path(folder)
+
+
+def qemu(release: str) -> Path:
+    """The program of a release in releases.ALL."""
+    try:
+        return releases.program(release)
+    except debian.PackageMissingError as error:
+        missing(f"NOT TESTED WITH QEMU {release}: {error}")
 
 
 def web() -> None:

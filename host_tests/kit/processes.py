@@ -4,7 +4,7 @@
 import time
 from pathlib import Path
 
-from ethosu_tools.deadline import Deadline
+from ethosu_tools.base.deadline import Deadline
 
 WAIT_S = 20
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Keeps tests off a real board's flash by putting their files on a RAM disk."""
 
-from ethosu_tools.board import Board
+from ethosu_tools.link.board import Board
 
 BLOCK_BYTES = 512
 BLOCKS = 4096  # or as many as fit in a third of the heap

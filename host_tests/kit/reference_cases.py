@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ethosu_tools.arrays import Array, Feed
-from ethosu_tools.board import Board
-from ethosu_tools.oracle import Oracle
-from ethosu_tools.runner import open_runner
+from ethosu_tools.link.board import Board
+from ethosu_tools.link.open import open_runner
+from ethosu_tools.model.arrays import Array, Feed
+from ethosu_tools.sim.oracle import Oracle
 
 
 @dataclass(frozen=True)

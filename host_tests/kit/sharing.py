@@ -66,12 +66,28 @@ def try_make(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
+def stamp(file: Path) -> tuple[int, ...]:
+    """What changes when a build replaces a file: a part of the key of what is cached of it."""
+    status = file.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@functools.cache
+def micropython(*options: str) -> Path:
+    """MicroPython's source that the firmware is built from; with `--cmsis`, Arm's headers."""
+    return Path(run(["python3", REPO / "firmware/fetch_micropython.py", *options]).strip())
+
+
 def script(path: Path) -> ModuleType:
     """Load a fresh copy of a Python program that is not part of a package."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(path.parent))  # as Python does for a program
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
     return module
 
 

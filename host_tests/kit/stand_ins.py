@@ -54,3 +54,11 @@ class Terminal:
 
     def serve(self):
         """Act as the device, until `closing` is set or the terminal is closed."""
+
+
+class Echo(Terminal):
+    """A loopback; it continues reading only after its echo was read."""
+
+    def serve(self):
+        while True:
+            os.write(self.master, os.read(self.master, 4096))

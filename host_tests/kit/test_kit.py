@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
 """The kit's caching and counting."""
 
+import ast
+import os
+import re
 import subprocess
 import sys
+import warnings
 from types import SimpleNamespace
 
 import pytest
 
-from host_tests.kit import cpu_seconds, sharing, vela_once
+from host_tests.kit import cpu_seconds, debian, firmware_image, sharing, stand_ins, vela_once
+from host_tests.kit.sharing import REPO
 
 BURN = """
 import time
@@ -90,3 +95,80 @@ def test_vela_runs_once_for_the_same_model_and_options(tmp_path, monkeypatch):
         assert vela_once.run_vela(source, ["--npu", "u55", "--output-dir", output]) == "said"
         assert (output / f"{source.stem}_vela.tflite").read_bytes() == b"ledom"
     assert runs == [["--npu", "u55"]]
+
+
+def test_an_image_that_was_built_again_is_read_again(tmp_path, monkeypatch):
+    built = firmware_image.paths.firmware("MPS3_AN547").read_bytes()
+    monkeypatch.setattr(firmware_image.paths, "firmware", lambda _: tmp_path / "firmware.elf")
+    for name in ("MPS3-AN547", "MPS3-AN548"):
+        new = tmp_path / "new"
+        new.write_bytes(built.replace(b"MPS3-AN547\0", name.encode() + b"\0"))
+        new.rename(tmp_path / "firmware.elf")
+        image = firmware_image.of("MPS3_AN547")
+        assert image.name == name and firmware_image.of("MPS3_AN547") is image
+
+
+_READS_IMAGES = re.compile(r"paths\.firmware|\.(elf|map|bin)\b|\bImage\(")
+
+
+def test_what_is_cached_of_an_image_is_cached_with_its_stamp():
+    """Else a test reads what was there before another one of the same process built it again."""
+    found = set()
+    for path in (REPO / "host_tests").rglob("*.py"):
+        source = path.read_text()
+        for node in ast.walk(ast.parse(source)) if "cache" in source else ():
+            cached = isinstance(node, ast.FunctionDef) and any(
+                re.match(r"(functools\.)?(lru_)?cache\b", ast.unparse(each))
+                for each in node.decorator_list
+            )
+            if cached and _READS_IMAGES.search(ast.unparse(node)):
+                found.add(node.name)
+                assert "stamp" in [each.arg for each in node.args.args], f"{path}: {node.name}"
+    assert found == {"_read"}
+
+
+# apt-get, with the package q.deb next to it; it puts it where either command does.
+_APT = """\
+[ "$1" = -q ] || exit 1
+folder=.
+for word; do
+    case $word in
+    -oDir::Cache::archives=*) archives=${word#*=} ;;
+    --download-only) folder=$archives ;;
+    esac
+done
+cp "${0%/*}/q.deb" "$folder"
+"""
+
+
+@pytest.mark.parametrize("words", [("download",), debian.WITH_NEEDED])
+def test_packages_of_debian_are_unpacked_and_not_kept(tmp_path, monkeypatch, words):
+    tree = tmp_path / "tree"
+    (tree / "DEBIAN").mkdir(parents=True)
+    lines = "Package: q", "Version: 1", "Architecture: all", "Maintainer: m <m@e>", "Description: d"
+    (tree / "DEBIAN/control").write_text("\n".join([*lines, ""]))
+    (tree / "content").write_text("q")
+    subprocess.run(["dpkg-deb", "--build", tree, tmp_path / "q.deb"], check=True)
+    stand_ins.program(tmp_path / "apt-get", _APT, "/bin/sh")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    debian.unpack((), tmp_path / "root", *words, "q")
+    found = [path.name for path in (tmp_path / "root").rglob("*")]
+    assert found == ["content"]
+
+
+def test_an_exception_in_a_thread_fails_the_test():
+    """It is a warning of pytest's, which pyproject.toml makes an error."""
+    with pytest.raises(pytest.PytestUnhandledThreadExceptionWarning):
+        warnings.warn(pytest.PytestUnhandledThreadExceptionWarning("died"), stacklevel=1)
+
+
+def test_options_of_the_tests_need_no_path():
+    """Their values are not taken for paths, as they would be if a conftest.py defined them."""
+    values = {"--qemu": "installed", "--firmware": "x", "--seed": "1", "--family": "u85"}
+    words = [word for option in values.items() for word in option]
+    command = [sys.executable, "-m", "pytest", *words, "--markers"]
+    done = subprocess.run(command, cwd=REPO, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    conftests = list((REPO / "host_tests").rglob("conftest.py"))
+    assert conftests
+    assert [path for path in conftests if "addoption" in path.read_text()] == []

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from ethosu_tools import vela
+from ethosu_tools.compile import vela
 
 from host_tests.kit import sharing
 

@@ -57,10 +57,7 @@ def _fetch(to: Path) -> None:
         if not match:
             raise PackageMissingError(f"{debian.codename()} has no gcc-{TARGET}")
         names = [package.format(n=match[1]) for package in PACKAGES]
-        debian.run("apt-get", "-q", *options, "download", *names, folder=to)
-    for package in to.glob("*.deb"):
-        debian.run("dpkg-deb", "--extract", str(package), str(to / "root"))
-        package.unlink()
+        debian.unpack(options, to / "root", "download", *names)
     _write_tools(to, match[1])
 
 

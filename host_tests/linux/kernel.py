@@ -59,10 +59,7 @@ def _download(to: Path) -> str:
         if not match:
             raise PackageMissingError(f"{SUITE} has no {META} that names a kernel")
         names = [f"linux-{kind}-{match[1]}-arm64" for kind in ("binary", "modules")]
-        debian.run("apt-get", "-q", *options, "download", *names, folder=to)
-    for package in to.glob("*.deb"):
-        debian.run("dpkg-deb", "--extract", str(package), str(to / "root"))
-        package.unlink()
+        debian.unpack(options, to / "root", "download", *names)
     return match[2]
 
 

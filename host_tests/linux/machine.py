@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ethosu_tools import deadline, virt
-from ethosu_tools.arrays import Array
+from ethosu_tools.addons.linux import virt
+from ethosu_tools.base import deadline
+from ethosu_tools.model.arrays import Array
 
 from host_tests.kit import sharing
 from host_tests.linux import compiler

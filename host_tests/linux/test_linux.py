@@ -10,12 +10,12 @@ import re
 from dataclasses import replace
 
 import pytest
-from ethosu_tools.mixed_models import MODELS as MIXED
 
 from host_tests.generator import case as graphs
 from host_tests.generator.builder import UnsuitableError
 from host_tests.generator.check import Verdict, check
 from host_tests.generator.families import U55_U65, U85
+from host_tests.kit.mixed_models import MODELS as MIXED
 from host_tests.kit.reference_cases import make_case
 from host_tests.linux.machine import model_file
 from host_tests.modules.ethosu.runtime.executorch import made

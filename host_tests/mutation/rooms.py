@@ -91,7 +91,7 @@ ROOMS = (
         first=("drivers/test_dma.py", "test_files.py", "test_python.py"),
     ),
     Room(
-        "tools", 6, ("tools/ethosu_tools/*.py", "tools/ethosu_tools/*/*.py"), "",
+        "tools", 6, tuple(f"tools/ethosu_tools/{depth}*.py" for depth in ("", "*/", "*/*/")), "",
         ("host_tests/tools/ethosu_tools",), "python", but=("-stubs", "/tree/"),
     ),
 )  # fmt: skip

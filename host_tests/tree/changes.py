@@ -18,7 +18,8 @@ from ethosu_tools.cli import discover
 
 REPO = Path(__file__).resolve().parents[2]
 MODULE = REPO / "modules/ethosu"
-PRODUCT = (":!*.md", ":!host_tests")
+# MicroPython's own ports have boards of the same names.
+PRODUCT = (":!*.md", ":!*.svg", ":!host_tests", ":!modules/ethosu/ports")
 
 
 def _found(pattern: str, path: Path) -> list[str]:
@@ -89,7 +90,7 @@ class Change:
     """Glob pattern of files that belong to the example even if they do not name it."""
 
     def files(self) -> list[set[str]]:
-        """Files that name each example. Only tests and Markdown are exempt."""
+        """Files that name each example. Only tests, Markdown and pictures are exempt."""
         examples = self.examples()
         patterns = [self.pattern(example) for example in examples]
         options = [option for pattern in patterns for option in ("-e", pattern)]
@@ -120,7 +121,7 @@ CHANGES = (
     Change("an operation of the simulator", operations, r"\b{}\b".format),
     Change("a product of a known family", products, _of_product),
     Change(
-        "a command of `ethosu`", lambda: discover("commands"),
+        "a command of `ethosu`", lambda: discover(),
         r"commands\.{0}\b|commands import .*\b{0}\b".format,
         "tools/ethosu_tools/**/{}.py",
     ),

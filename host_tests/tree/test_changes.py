@@ -4,7 +4,7 @@
 import re
 
 import pytest
-from ethosu_tools import vela
+from ethosu_tools.boards import targets
 
 from .changes import CHANGES, REPO
 
@@ -35,7 +35,7 @@ def test_a_product_is_a_row_in_each_table():
         (DRIVER / "ethosu_products.def").read_text(),
         re.MULTILINE,
     )
-    compiled = [re.fullmatch(r"ethos-(u\d\d)-(\d+)", name).groups() for name in vela.NPUS]
+    compiled = [re.fullmatch(r"ethos-(u\d\d)-(\d+)", name).groups() for name in targets.NPUS]
     products = {(family, int(macs)) for family, macs in simulated}
     assert products == {(family, 1 << int(log2)) for family, log2 in driven}
     assert products == {(family.upper(), int(macs)) for family, macs in compiled}

@@ -18,8 +18,11 @@ EMULATORS = {
     "modules/ethosu/examples/c/mps3_an547.ld",
     "tools/sim_host/sim_host.h",
 }
-# Folders of boards: emulated boards, the files of a chip, and the template.
-BOARDS = ("firmware/chips/", "firmware/template/", "tools/qemu_plugin/boards/")
+# Folders of boards: emulated ones, the files of a chip, the template, those of MicroPython's ports.
+BOARDS = (
+    *("firmware/chips/", "firmware/template/", "tools/qemu_plugin/boards/"),
+    "modules/ethosu/ports/",
+)
 FOLDERS = ("firmware", "modules", "tools")
 SOURCES = ("Makefile", "*.mk", "*.c", "*.h", "*.def", "*.ld", "*.py", "*.sh", "*.toml")
 

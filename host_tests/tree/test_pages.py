@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from ethosu_tools import cli
-from ethosu_tools.commands import bench
+from ethosu_tools import boards, cli
+
+from host_tests.pages.commands import unknown_targets
 
 from .test_places import tracked
 
@@ -32,6 +33,7 @@ ETHOSU = re.compile(r"(?:^|[;&|] *)(?:\S*/)?ethosu +([a-z][^;&|]*)")
 ELSEWHERE = {
     "boot.py", "main.py",
     "py/nativeglue.h", "tools/mpy_ld.py",
+    "ports/psoc-edge/tools/mp-ifx-flash.py",
     "ops/test_sum.py", "run_fvp.sh", "setup_testing.sh", "tools/ci.sh",
 }  # fmt: skip
 
@@ -133,45 +135,14 @@ def test_git_ignores_the_python_environments_of_the_pages():
     assert {line.rstrip("/") for line in ignored.splitlines()} == named
 
 
-@functools.cache
-def targets(folder: str, file: str) -> set[str]:
-    """The targets of a Makefile, listed by make itself."""
-    listed = subprocess.run(
-        ["make", "-pRrq", "-C", REPO / folder, "-f", file, "no-such-target"],
-        capture_output=True, text=True,
-    )  # fmt: skip
-    return set(re.findall(r"^([a-z][\w-]*):", listed.stdout, re.MULTILINE))
-
-
 def commands(page: str) -> list[str]:
-    """Code of the page: spans, and lines of blocks."""
-    joined = (block.replace("\\\n", " ") for _, block in FENCE.findall(text(page)))
-    blocks = [line for block in joined for line in block.splitlines()]
-    indented = [line for line in prose(page).splitlines() if line.startswith("    ")]
-    code = CODE.findall(prose(page)) + blocks + indented
-    return [line.partition(" #")[0].strip() for line in code]
-
-
-def unknown_targets(command: str, page: str) -> set[str]:
-    """Targets that are neither in the root's Makefile nor in that of the page's folder."""
-    named, words, folder, file = set(), shlex.split(command), "", "Makefile"
-    while words:
-        word = words.pop(0)
-        if word == "-C":
-            folder = words.pop(0)
-        elif word == "-f":
-            file = words.pop(0)
-        elif re.fullmatch(r"[a-z][\w-]*", word):
-            named.add(word)
-    known: set[str] = set()
-    for place in [folder] if folder else [".", str(Path(page).parent)]:
-        known |= targets(place, file)
-    return named - known
+    """Code within the text; host_tests/pages checks the blocks."""
+    return [line.partition(" #")[0].strip() for line in CODE.findall(prose(page))]
 
 
 def unknown_on(page: str) -> set[str]:
     calls = (call for command in commands(page) for call in MAKE.findall(command))
-    return set().union(*(unknown_targets(call, page) for call in calls))
+    return set().union(*(unknown_targets(shlex.split(call), page) for call in calls))
 
 
 def test_make_targets_exist():
@@ -184,8 +155,6 @@ parser_of = functools.cache(cli.make_parser)
 def unknown_options(call: str) -> set[str]:
     """Options in the call that this command does not have."""
     words = shlex.split(call)
-    if words[0] == "bench" and words[1:] and words[1] not in cli.discover("bench"):
-        words.insert(1, bench.DEFAULT)  # the name of a model stands for it
     parser = parser_of(words[0])
     for word in words[:2]:
         commands = (
@@ -203,3 +172,34 @@ def wrong_calls(page: str) -> dict[str, set[str]]:
 
 def test_options_of_the_tools_exist():
     assert found_on(PRESENT, wrong_calls) == {}
+
+
+BOARDS = sorted(path.parent for path in REPO.glob("boards/*/board.toml"))
+
+
+@pytest.mark.parametrize("page", ["README.md", "boards/README.md"])
+def test_each_boards_page_is_linked_from_the_main_pages(page):
+    links = {((REPO / page).parent / link).resolve() for link in LINK.findall(text(page))}
+    assert {board / "README.md" for board in BOARDS} - links == set()
+
+
+@pytest.mark.parametrize("page", ["README.md", "boards/README.md"])
+def test_the_table_of_boards_has_the_usual_way_and_the_image(page):
+    """As board.toml has them; Himax's tool takes the ELF file."""
+    for board in BOARDS:
+        ways = boards.load(boards.full_name(board.name)).flash
+        (row,) = [line for line in text(page).splitlines() if f"{board.name}/README.md) |" in line]
+        cells = row.split(" | ")
+        usual = next(iter(ways), "none")
+        assert re.match(rf"`?{usual}\b", cells[2])
+        assert f"firmware.{'bin' if usual not in ('none', 'xmodem') else 'elf'}" in cells[3]
+
+
+def test_each_boards_page_says_the_way_back():
+    lacking = [
+        board.name
+        for board in BOARDS
+        if "\n## Back to the vendor's firmware\n" not in (board / "README.md").read_text()
+        and boards.load(boards.full_name(board.name)).flash
+    ]
+    assert lacking == []

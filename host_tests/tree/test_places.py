@@ -15,10 +15,12 @@ TESTED_IN = {
     "modules/ethosu/driver/defaults": "modules/ethosu/driver",
     "modules/ethosu/driver/include": "modules/ethosu/driver",
     "modules/ethosu/ports/qemu": "modules/ethosu",
+    "modules/ethosu/ports/qemu/older": "modules/ethosu",
     "modules/ml/ml": "modules/ml",
     "modules/ml/ml/postprocessing": "modules/ml",
     "modules/ethosu/ports/unix": "modules/ethosu",
-    "tools/ethosu_tools/growth": "tools/ethosu_tools/bench",
+    "tools/ethosu_tools/addons": "tools/ethosu_tools",
+    "tools/ethosu_tools/addons/web": "tools/web",
     "tools/sim_accel": "linux",
     "tools/web/examples": "tools/web",
     "tools/web/page": "tools/web",
@@ -27,7 +29,7 @@ TESTED_IN = {
 # against the whole product, tests of ExecuTorch, Linux's own driver, and checks of the whole tree.
 TESTS_ONLY = {
     *(".", "boards", "campaigns", "campaigns/board", "exactness"),
-    *("executorch", "generator", "kit", "linux", "tree"),
+    *("executorch", "generator", "kit", "lab", "lab/growth", "linux", "pages", "tree"),
 }
 
 

@@ -92,6 +92,8 @@ class Model:
     """All tensors of the graph; each access creates a new tuple."""
     methods: tuple[str, ...]
     """Programs only: names of the methods that can be loaded."""
+    signatures: tuple[str, ...]
+    """.tflite files only: names of the signatures that can be loaded."""
     constants: dict[str, Any]
     """Programs only: results of the constant methods, by name. A result is a number, a str, a
     memoryview of a tensor, or a tuple of these."""
@@ -120,6 +122,7 @@ class Model:
         real: bool = False,
         method: str | None = None,
         data: str | _Buffer | None = None,
+        signature: str | None = None,
     ) -> None:
         """Load a model from a path or a buffer: a .tflite, or an ExecuTorch program (.pte, .bpte).
 
@@ -128,12 +131,13 @@ class Model:
         its methods input0_scale and so on; otherwise they are 0.0. `method` selects the method of a
         program (default: "forward"). `data` is the path or a buffer of the program's data file
         (.ptd); by default "x.ptd" is used, if it exists, next to the path "x.pte" or "x.bpte".
+        `signature` selects a signature of a .tflite (default: its first subgraph).
 
         `npu` is an index, a config, or a handle from reserve(); None selects the NPU that the model
         was compiled for. `arena` is memory to use instead of a new block of the heap. The model
         keeps the memory of arena and source: a bytearray that is resized later moves to other
         memory. `verify=False` does not verify the command stream. `timeout_ms` limits each
-        inference, -1 for no limit. With `real`, predict() returns real values.
+        inference: -1 is no limit, 0 counts as 1. With `real`, predict() returns real values.
 
         Raises ValueError if the model is malformed or can't run here, OSError EFAULT if the NPU
         cannot access the arena, and OSError EBUSY if a model that shares the arena is running or
@@ -195,11 +199,12 @@ class Model:
         """Set variables (the state of a streaming model) to their initial values."""
 
     def method(self, name: str, /) -> Model:
-        """Load another method of the same program, as a model that shares the file.
+        """Load another method or signature of the same file, as a model that shares the file.
 
         Both models also share the arena if neither keeps data there between inferences, they use
         the same NPU, and the arena is large enough. Running one then overwrites the inputs and
-        outputs of the other. Raises ValueError if the method does not exist.
+        outputs of the other. Each model has its own variables. Raises ValueError if the method
+        does not exist.
         """
 
     def selftest(self, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
@@ -263,7 +268,8 @@ class Tensor:
     def quantize(self, numbers: _Numbers, into: _Buffer | None = None) -> _Buffer | None:
         """Convert real numbers to raw values, in the tensor or in your buffer `into`.
 
-        Rounds to nearest, halves away from zero, and saturates. Returns `into`.
+        Rounds to nearest, halves away from zero, and saturates; NaN becomes 0.0 unless the tensor
+        is of floats. Returns `into`.
         """
 
     def dequantize(self, raw: _Numbers | None = None, into: _Buffer | None = None) -> _Buffer:
@@ -294,7 +300,7 @@ class NPU:
         `bases` has a buffer or None for each region of the command stream. Buffers that the NPU
         writes must not share cache lines with other data; buffer() returns suitable ones. Raises
         ValueError if payload or bases are invalid, OSError EFAULT if the NPU cannot access a
-        buffer, and ETIMEDOUT or EIO if the NPU was stopped.
+        buffer, and ETIMEDOUT or EIO if the NPU was stopped. `timeout_ms`: as for Model().
         """
 
     def invoke_async(

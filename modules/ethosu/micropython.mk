@@ -45,7 +45,7 @@ ETHOSU_FLAGS_variables := -DETHOSU_VARIABLES=0
 ETHOSU_FLAGS_cop2 := -DETHOSU_COP2=0
 ETHOSU_FILES_messages := driver/ethosu_messages.c runtime/operator_names.c
 ETHOSU_FILES_pte := runtime/executorch/% runtime/describe/%
-ETHOSU_FILES_pmu := driver/ethosu_pmu.c binding/pmu_object.c
+ETHOSU_FILES_pmu := driver/ethosu_pmu% binding/pmu_object.c
 ETHOSU_FILES_audio := audio/% binding/audio_%
 ETHOSU_FILES_image := image/% binding/image_%
 ETHOSU_OMITTED := $(sort $(ETHOSU_WITHOUT)) $(filter-out $(ETHOSU_NPUS),$(ETHOSU_FAMILIES))
@@ -83,8 +83,8 @@ SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # Code that runs at each inference, or for each number, is compiled for speed, the rest for size.
 ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_verify.c driver/ethosu_verify_maps.c driver/device.c driver/device_check.c driver/ethosu_pool.c \
-	driver/ethosu_hooks_sync.c driver/ethosu_memory.c driver/ethosu_streams.c \
-	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
+	driver/ethosu_hooks_sync.c driver/ethosu_irq.c driver/ethosu_memory.c driver/ethosu_streams.c \
+	runtime/run.c runtime/flatbuffer.c runtime/nd.c runtime/tflite.c runtime/kernels/% \
 	runtime/executorch/quantize_operators.c runtime/executorch/real_pool.c \
 	audio/% image/image_row.c image/image_write.c binding/exchange.c binding/model_run.c binding/numbers.c binding/semaphore.c
 
@@ -93,18 +93,26 @@ ETHOSU_SMALL := $(addprefix runtime/kernels/,$(addsuffix .c,compare copy depth_t
 	flexbuffer gather join kernel pad quantization registry slice transpose))
 ETHOSU_FAST_SRC := $(filter-out $(ETHOSU_SMALL),$(filter $(ETHOSU_FAST),$(ETHOSU_SRC)))
 
-# $(call ETHOSU_OBJ,SOURCES). Flags of a target come behind those of the port, and win.
-ETHOSU_OBJ = $(patsubst %.c,$(BUILD)/$(patsubst $(USER_C_MODULES)/%,%,$(ETHOSU_DIR))/%.o,$(1))
+# $(call ETHOSU_OBJ,SOURCES). Flags of a target come behind those of the port, and win. USER_C_MODULES may
+# be the folder above this one or, from a manifest's c_module(), this one itself.
+ETHOSU_OBJ = $(patsubst %.c,$(BUILD)/$(notdir $(ETHOSU_DIR))/%.o,$(1))
 $(call ETHOSU_OBJ,$(ETHOSU_FAST_SRC)): CFLAGS += -O2
 $(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST_SRC),$(ETHOSU_SRC))): CFLAGS += -Os
 
+# The weak functions, without those of driver/defaults. A port that links a static library with its own must
+# link these after it: the driver's README.
+ETHOSU_DEFAULTS := $(addprefix driver/,arm_ethos_io_memcpy.c ethosu_hooks.c ethosu_hooks_sync.c ethosu_irq.c)
+
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off
-# These flags are the whole port's: its own pin.h and the system's poll.h come before ours.
+# These flags are the whole port's: its own headers come before ours with the same name.
 CFLAGS_USERMOD += $(foreach folder,. audio driver driver/include runtime image binding,-idirafter $(ETHOSU_DIR)/$(folder))
 
-# binding/buffers.c replaces these functions. A port that links by `ld` itself: ETHOSU_WRAP=--wrap=
-ETHOSU_WRAP ?= -Wl,--wrap=
+# binding/buffers.c replaces these functions. A port links by the compiler, or by `ld` itself: its
+# makefiles tell.
+ETHOSU_COMMA := ,
+ETHOSU_LD := $(and $(filter %ld,$(LD)),$(shell grep -lsE '^	.*[$$][(]LD[)].*[$$][(]LDFLAGS[)]' $(MAKEFILE_LIST)))
+ETHOSU_WRAP ?= $(if $(ETHOSU_LD),,-Wl$(ETHOSU_COMMA))--wrap=
 LDFLAGS_USERMOD += $(addprefix $(ETHOSU_WRAP),gc_free gc_realloc mp_vfs_rom_ioctl)
 
 # The NPUs stop when MicroPython ends, which a soft reset begins with. A port that has
@@ -114,14 +122,11 @@ ifneq ($(ETHOSU_DEINIT),no)
 CFLAGS_USERMOD += '-DMICROPY_PORT_DEINIT_FUNC={extern void ethosu_deinit_all(void);ethosu_deinit_all();}'
 endif
 
-# This file keeps the flags: a build with others compiles the module again.
-ETHOSU_CHOICE := $(strip $(CFLAGS_USERMOD))
+# A build with other flags, or without a file of before, compiles the module again, and collects its
+# names, modules and root pointers again, which MicroPython keeps for each file.
+include $(ETHOSU_DIR)/listed.mk
 ifneq ($(BUILD),)
-ETHOSU_CHOSEN := $(BUILD)/ethosu.choice
-ifneq ($(ETHOSU_CHOICE),$(file <$(ETHOSU_CHOSEN)))
-$(shell mkdir -p $(BUILD))
-$(file >$(ETHOSU_CHOSEN),$(ETHOSU_CHOICE))
-endif
+ETHOSU_CHOSEN := $(call listed,$(BUILD)/ethosu.choice,$(CFLAGS_USERMOD) $(ETHOSU_SRC),$(addprefix $(BUILD)/genhdr/,qstr module root_pointer compress))
 $(call ETHOSU_OBJ,$(ETHOSU_SRC)): $(ETHOSU_CHOSEN)
 QSTR_GLOBAL_DEPENDENCIES += $(ETHOSU_CHOSEN)
 endif

@@ -12,23 +12,40 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import errors, files, verification
-from .ui import Ui, guess, sentence, visible
+from .base import addons, errors, files, verification
+from .base.ui import Ui, guess, sentence, visible
 
 _LONGEST_ERROR = 4000
-_TITLE = re.compile(r'^"""`ethosu (?:\w+ )?([\w-]+)`: (.*)\.(?:""")?$', re.MULTILINE)
+# Commands of earlier versions, and what does their work now.
+MOVED = {
+    "bench": "profile MODEL --on qemu",
+    "bringup": "doctor PORT",
+    "build": "doctor (firmware is built by: make firmware BOARD=NAME)",
+    "compare": "profile MODEL OTHER",
+    "estimate": "check MODEL, or for the time of each layer: ethosu profile MODEL",
+    "plan": "inspect MODEL --memory, or to store the plan: ethosu compile MODEL -o FILE",
+    "report": "check MODEL --html FILE",
+    "setup": "doctor --install KIT",
+    "strip": "compile PROGRAM --strip -o FILE",
+    "trace": "profile MODEL --operations",
+}
+_TITLE = re.compile(r'^"""`ethosu ([\w-]+)`: (.*)\.(?:""")?$', re.MULTILINE)
 
 
-def discover(folder: str) -> dict[str, str]:
-    """Names and summaries of the commands in a folder, such as `commands` or `bench`.
+def discover() -> dict[str, str]:
+    """Names and summaries of the commands, with those of add-ons.
 
     A module is a command if its docstring starts with "`ethosu NAME`: summary." Nothing is
     imported or parsed, because most of the modules are slow to load.
     """
+    here = Path(__file__).parent
+    files = {path.stem: path for path in (here / "commands").glob("*.py")}
+    for name, at in addons.offers("command").items():
+        files[name] = here.joinpath("addons", *at.split(".")).with_suffix(".py")
     summaries = {}
-    for path in sorted((Path(__file__).parent / folder).glob("*.py")):
+    for stem, path in sorted(files.items()):
         title = _TITLE.search(path.read_text())
-        if title and title[1] == path.stem.replace("_", "-"):
+        if title and title[1] == stem.replace("_", "-"):
             summaries[title[1]] = title[2]
     return summaries
 
@@ -55,10 +72,10 @@ def make_parser(chosen: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and end")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, summary in discover("commands").items():
+    for name, summary in discover().items():
         command = commands.add_parser(name, help=summary, description=sentence(summary))
         command.add_argument("--json", action="store_true", help="print the result as JSON")
-        command.add_argument("--quiet", action="store_true", help="show no progress")
+        command.add_argument("--quiet", action="store_true", help="print warnings and errors only")
         if name == chosen:
             declare(command, command_module(name))
     return parser
@@ -86,15 +103,14 @@ def exit_codes() -> str:
 
 def command_module(name: str) -> Any:
     """Import the module of a command, which is its own interface."""
-    return importlib.import_module(f"{__package__}.commands.{name}")
+    return addons.load("command", name) or importlib.import_module(f"{__package__}.commands.{name}")
 
 
 def _parse(chosen: str | None, argv: list[str]) -> argparse.Namespace:
-    if chosen and chosen in discover("commands"):
-        complete = getattr(command_module(chosen), "complete", list)
-        at = argv.index(chosen) + 1
-        argv = [*argv[:at], *complete(argv[at:])]
-    elif chosen and (meant := guess(chosen, list(discover("commands")))):
+    commands = discover()
+    if chosen in MOVED.keys() - commands.keys():
+        raise errors.UsageError(f"{chosen} is now: ethosu {MOVED[chosen]}")
+    if chosen and chosen not in commands and (meant := guess(chosen, list(commands))):
         raise errors.UsageError(f"unknown command {chosen!r}; {meant}`ethosu --help` lists them")
     try:
         args, others = make_parser(chosen).parse_known_args(argv)
@@ -142,11 +158,11 @@ def _ignore_interrupts() -> None:
 
 def _end_output() -> None:
     """Flush the output, so that Python writes nothing at exit, where it would report a failure."""
-    try:
-        if sys.stdout:
-            sys.stdout.flush()
-    except OSError:  # the buffered output is lost, which main() has reported
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:  # the buffered output is lost, which main() has reported
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _run(argv: list[str]) -> int:

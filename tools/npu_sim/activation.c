@@ -6,7 +6,6 @@
 #include "output.h"
 
 enum {
-    LUT_GRANULE = 64, /**< bytes per bit of lut_written */
     SLOT_BYTES = 256, /**< of the table slots of U55 and U65 */
     FUNCTION_TABLE_FIRST = 16,
 };
@@ -79,12 +78,11 @@ static bool decode_table(struct npu *npu, struct npu_output *output, const struc
         return npu_fail(npu, NPU_FAULT_PARSE, "uses table memory at %u for a table of %u bytes",
                         start, bytes);
     }
-    for (unsigned at = start; at < start + bytes; at += LUT_GRANULE) {
-        if ((npu->lut_written >> (at / LUT_GRANULE) & 1) == 0) {
-            return npu_fail(npu, NPU_FAULT_PARSE,
-                            "uses a table at %u: no DMA has filled byte %u of it", start,
-                            at - start);
-        }
+    uint32_t unfilled = npu_tables_unfilled(npu, start, start + bytes);
+    if (unfilled < start + bytes) {
+        return npu_fail(npu, NPU_FAULT_PARSE,
+                        "uses a table at %u: no DMA of this job has filled byte %" PRIu32 " of it",
+                        start, unfilled - start);
     }
     output->table = npu->lut + start;
     return true;

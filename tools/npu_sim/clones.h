@@ -33,10 +33,10 @@
 #elif !defined(NPU_X86_KERNELS) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define NPU_CLONES
 #elif NPU_NO_AVX512
-#define NPU_CLONES __attribute__((target_clones("arch=x86-64-v3", "default"), optimize("O3")))
+#define NPU_CLONES __attribute__((optimize("O3"), target_clones("arch=x86-64-v3", "default")))
 #else
 #define NPU_CLONES \
-    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
+    __attribute__((optimize("O3"), target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 
 #ifdef NPU_PLAIN
@@ -45,8 +45,10 @@
 #define NPU_FAST_WAYS 1 /**< fast paths in addition to the exact one */
 #endif
 
-/** For functions of AVX2's and of NEON's intrinsics. */
-#define AVX2 __attribute__((target("avx2"), optimize("O3")))
+/** For functions of intrinsics. GCC 13 and 14 forget a target that stands before optimize(). */
+#define FOR_TARGET(NAMES) __attribute__((optimize("O3"), target(NAMES)))
+#define AVX2 FOR_TARGET("avx2")
+#define AVX512 FOR_TARGET("avx512f,avx512bw,avx512vnni")
 #define NEON NPU_O3
 
 #if defined(NPU_X86_KERNELS) || defined(NPU_NEON_KERNELS)

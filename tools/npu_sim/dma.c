@@ -9,8 +9,7 @@
 enum {
     REGION_MASK = 7,
     REGION_INTERNAL = 1 << 8,
-    ALIGNMENT = 16,
-    LUT_GRANULE = 64, /**< bytes per bit of lut_written */
+    ALIGNMENT = NPU_LUT_GRANULE,
     INDEX_BYTES = 4,
     STRIDES_RESERVED = 3, /**< value of stride_mode */
 };
@@ -242,9 +241,7 @@ static uint8_t *map_internal(struct npu *npu, uint64_t offset, uint64_t length)
         return NULL;
     }
     uint64_t at = offset - start;
-    for (uint64_t byte = at / LUT_GRANULE * LUT_GRANULE; byte < at + length; byte += LUT_GRANULE) {
-        npu->lut_written |= (uint32_t)1 << (byte / LUT_GRANULE);
-    }
+    npu_tables_fill(npu, (uint32_t)at, (uint32_t)length);
     return npu->lut + at;
 }
 

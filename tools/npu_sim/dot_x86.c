@@ -27,36 +27,33 @@ static inline int load_pair(const int16_t *input)
     return pair;
 }
 
-#define AVX512_BLOCK(PIXELS)                                                                      \
-    __attribute__((target("avx512f,avx512bw,avx512vnni"),                                         \
-                   optimize("O3"))) static void avx512_##PIXELS(const struct npu_dot_run *runs,   \
-                                                                uint32_t run_count, size_t start, \
-                                                                size_t pixel_step,                \
-                                                                const int16_t *weights,           \
-                                                                int32_t *sums)                    \
-    {                                                                                             \
-        __m512i acc[PIXELS];                                                                      \
-        EACH_PIXEL(PIXELS)                                                                        \
-        {                                                                                         \
-            acc[p] = _mm512_setzero_si512();                                                      \
-        }                                                                                         \
-        for (uint32_t run = 0; run < run_count; run++) {                                          \
-            const int16_t *input = runs[run].input + start;                                       \
-            for (uint32_t pair = 0; pair < runs[run].pairs; pair++) {                             \
-                __m512i weight = _mm512_loadu_si512(weights);                                     \
-                EACH_PIXEL(PIXELS)                                                                \
-                {                                                                                 \
-                    int value = load_pair(input + (size_t)p * pixel_step);                        \
-                    acc[p] = _mm512_dpwssd_epi32(acc[p], _mm512_set1_epi32(value), weight);       \
-                }                                                                                 \
-                input += NPU_DOT_PAIR;                                                            \
-                weights += NPU_DOT_LANES * NPU_DOT_PAIR;                                          \
-            }                                                                                     \
-        }                                                                                         \
-        EACH_PIXEL(PIXELS)                                                                        \
-        {                                                                                         \
-            _mm512_storeu_si512(sums + p * NPU_DOT_LANES, acc[p]);                                \
-        }                                                                                         \
+#define AVX512_BLOCK(PIXELS)                                                                    \
+    AVX512 static void avx512_##PIXELS(const struct npu_dot_run *runs, uint32_t run_count,      \
+                                       size_t start, size_t pixel_step, const int16_t *weights, \
+                                       int32_t *sums)                                           \
+    {                                                                                           \
+        __m512i acc[PIXELS];                                                                    \
+        EACH_PIXEL(PIXELS)                                                                      \
+        {                                                                                       \
+            acc[p] = _mm512_setzero_si512();                                                    \
+        }                                                                                       \
+        for (uint32_t run = 0; run < run_count; run++) {                                        \
+            const int16_t *input = runs[run].input + start;                                     \
+            for (uint32_t pair = 0; pair < runs[run].pairs; pair++) {                           \
+                __m512i weight = _mm512_loadu_si512(weights);                                   \
+                EACH_PIXEL(PIXELS)                                                              \
+                {                                                                               \
+                    int value = load_pair(input + (size_t)p * pixel_step);                      \
+                    acc[p] = _mm512_dpwssd_epi32(acc[p], _mm512_set1_epi32(value), weight);     \
+                }                                                                               \
+                input += NPU_DOT_PAIR;                                                          \
+                weights += NPU_DOT_LANES * NPU_DOT_PAIR;                                        \
+            }                                                                                   \
+        }                                                                                       \
+        EACH_PIXEL(PIXELS)                                                                      \
+        {                                                                                       \
+            _mm512_storeu_si512(sums + p * NPU_DOT_LANES, acc[p]);                              \
+        }                                                                                       \
     }
 
 #define AVX2_BLOCK(PIXELS)                                                                        \

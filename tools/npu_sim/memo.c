@@ -22,6 +22,7 @@ static void fill_key(const struct npu *npu, uint32_t param, struct npu_memo_key 
     const struct npu_run *run = &npu->run;
     memset(key, 0, sizeof *key);
     memcpy(key->base, run->base, sizeof key->base);
+    memcpy(key->lut_written, npu->lut_written, sizeof key->lut_written);
     memcpy(key->port, run->port, sizeof key->port);
     memcpy(&key->kept, &run->kept, sizeof key->kept);
     key->row = run->row;
@@ -29,7 +30,6 @@ static void fill_key(const struct npu *npu, uint32_t param, struct npu_memo_key 
     key->payload = run->payload;
     key->qsize = run->qsize;
     key->region_config = run->region_config;
-    key->lut_written = npu->lut_written;
 }
 
 struct npu_memo *npu_memo_find(struct npu *npu, uint32_t param)

@@ -18,9 +18,10 @@
 /** What decoding, traffic and timing of an operation depend on besides the command registers. */
 struct npu_memo_key {
     uint64_t base[NPU_REGION_COUNT];
+    uint64_t lut_written[NPU_LUT_BYTES / NPU_LUT_GRANULE / 64];
     struct npu_kept kept;
     int row;
-    uint32_t param, payload, qsize, region_config, lut_written;
+    uint32_t param, payload, qsize, region_config;
     uint8_t port[4];
 };
 

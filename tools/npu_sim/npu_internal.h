@@ -28,6 +28,7 @@
 enum {
     NPU_REGION_COUNT = 8,
     NPU_LUT_BYTES = 2048,
+    NPU_LUT_GRANULE = 16, /**< unit of the copies into the tables */
     NPU_CHAINS = 6,
     NPU_MEMOS = 1024,          /**< operations that are kept as they were decoded */
     NPU_ARRANGED = NPU_CHAINS, /**< number of the buffer in which an OFM is arranged */
@@ -105,12 +106,13 @@ struct npu {
     atomic_uint qread;
     struct npu_run run;
 
-    /* Command registers: preserved by STOP, cleared by a reset. */
+    /* Command registers: preserved by STOP, cleared when the next job begins. */
     uint64_t command[NPU_COMMAND_COUNT];
     bool command_set[NPU_COMMAND_COUNT];
 
     uint8_t lut[NPU_LUT_BYTES];
-    uint32_t lut_written; /**< bit per 64 bytes that a DMA filled since reset */
+    /** Bit per granule that a DMA of this job filled. */
+    uint64_t lut_written[NPU_LUT_BYTES / NPU_LUT_GRANULE / 64];
 
     struct npu_memory memories[NPU_MEMORIES];
     unsigned memory_count;
@@ -147,7 +149,7 @@ uint64_t npu_advance_time(struct npu *npu);
 
 /* Command registers (state.c): for decoding only. */
 
-/** Value of a register the current operation needs; a parse error if never set. */
+/** Value of a register the current operation needs; a parse error if this job never set it. */
 bool npu_get(struct npu *npu, enum npu_command_row row, uint64_t *value);
 
 /** Value of a field of a register the current operation needs; 0 if the family lacks it. */
@@ -165,7 +167,17 @@ bool npu_get_offset(struct npu *npu, enum npu_command_row row, int64_t *offset);
 /** A distance in memory: the same, but signed. */
 bool npu_get_distance(struct npu *npu, enum npu_command_row row, int64_t *distance);
 
+/**
+ * Forget what an earlier job left in command registers and tables. A chip keeps both until a reset;
+ * a stream that used them would have other results after another job, so it is refused.
+ */
 void npu_state_reset(struct npu *npu);
+
+/** Note that bytes of the tables, whole granules, have been filled. */
+void npu_tables_fill(struct npu *npu, uint32_t at, uint32_t bytes);
+
+/** The first byte of [at, end) of the tables that this job did not fill; `end` if there is none. */
+uint32_t npu_tables_unfilled(const struct npu *npu, uint32_t at, uint32_t end);
 
 /* Registers (registers.c). */
 

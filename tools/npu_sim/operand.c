@@ -67,7 +67,9 @@ bool npu_decode_operand(struct npu *npu, struct npu_op *op, struct npu_operand *
 
 bool npu_decode_operand2(struct npu *npu, struct npu_op *op, struct npu_operand *operand)
 {
-    return decode(npu, &second_fields, &op->output.map, &op->ifm2, operand);
+    uint32_t start;
+    return decode(npu, &second_fields, &op->output.map, &op->ifm2, operand) &&
+           (operand->is_scalar || npu_get_field(npu, NPU_FIELD_IFM2_BUFFER_START, &start));
 }
 
 /** Repeat the one pixel or the one channel of a broadcast row, in place. */

@@ -87,10 +87,7 @@ uint64_t npu_advance_time(struct npu *npu)
 {
     uint64_t cycles = npu_elapsed_cycles(npu);
     npu->run.cycles += cycles;
-    npu_pmu_count(npu, NPU_EVENT_CYCLE, cycles);
-    npu_pmu_count(npu, NPU_EVENT_ACTIVE, cycles);
-    npu_pmu_count(npu, NPU_EVENT_AXI0 + NPU_AXI_ENABLED_CYCLES, cycles);
-    npu_pmu_count(npu, NPU_EVENT_AXI1 + NPU_AXI_ENABLED_CYCLES, cycles);
+    npu_pmu_count_time(npu, cycles);
     return cycles;
 }
 

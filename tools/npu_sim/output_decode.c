@@ -63,6 +63,17 @@ bool npu_decode_ofm_scale(struct npu *npu, struct npu_scale *scale)
     return true;
 }
 
+/** What the simulator does not need, but a chip: the layout of SHRAM, and how operations overlap.
+ */
+static bool check_schedule(struct npu *npu)
+{
+    uint64_t overlap;
+    uint32_t end, start;
+    return npu_get(npu, NPU_SET_BLOCKDEP, &overlap) &&
+           npu_get_field(npu, NPU_FIELD_IFM_BUFFER_END, &end) &&
+           npu_get_field(npu, NPU_FIELD_ACC_BUFFER_START, &start);
+}
+
 static bool decode_block(struct npu *npu, struct npu_block *block)
 {
     uint64_t height_m1, width_m1, depth_m1;
@@ -94,7 +105,8 @@ bool npu_decode_output(struct npu *npu, struct npu_op *op)
         !npu_get_field(npu, NPU_FIELD_OFM_TRANSPOSE, &output->transpose) ||
         !npu_decode_rounding(npu, NPU_FIELD_OFM_ROUNDING, npu->product->family->output_rounding,
                              &output->rounding) ||
-        !decode_block(npu, &op->block) || !npu_decode_activation(npu, output)) {
+        !decode_block(npu, &op->block) || !check_schedule(npu) ||
+        !npu_decode_activation(npu, output)) {
         return false;
     }
     output->global_scale = global != 0;

@@ -36,11 +36,24 @@ enum {
 
 #define CYCLE_COUNTER_BIT (1u << 31)
 #define EVENT_TYPE_MASK 0x3FFu
+#define STOP_EVENT_SHIFT 16
 #define CYCLE_MASK (((uint64_t)1 << 48) - 1)
 
 void npu_pmu_reset(struct npu *npu)
 {
     memset(&npu->pmu, 0, sizeof npu->pmu);
+    npu->pmu.counting = true;
+}
+
+/** Start or stop PMCCNTR. */
+static void see_event(struct npu_pmu_run *run, unsigned event)
+{
+    if (event == run->start) {
+        run->counting = true;
+    }
+    if (event == run->stop) {
+        run->counting = false;
+    }
 }
 
 void npu_pmu_start(struct npu *npu)
@@ -51,6 +64,10 @@ void npu_pmu_start(struct npu *npu)
     run->gated = (npu->pmu.control & CONTROL_MASK_ENABLE) != 0;
     run->open = false;
     run->axi_chan = npu->pmu.axi_chan;
+    run->start = npu->pmu.cycle_config & EVENT_TYPE_MASK;
+    run->stop = npu->pmu.cycle_config >> STOP_EVENT_SHIFT & EVENT_TYPE_MASK;
+    run->counting = npu->pmu.counting;
+    run->cycles = 0;
 }
 
 void npu_pmu_count(struct npu *npu, unsigned event, uint64_t amount)
@@ -58,6 +75,21 @@ void npu_pmu_count(struct npu *npu, unsigned event, uint64_t amount)
     struct npu_pmu_run *run = &npu->run.pmu;
     if (run->enabled && (run->open || !run->gated)) {
         run->count[event] += amount;
+        if (amount > 0) {
+            see_event(run, event);
+        }
+    }
+}
+
+void npu_pmu_count_time(struct npu *npu, uint64_t cycles)
+{
+    struct npu_pmu_run *run = &npu->run.pmu;
+    npu_pmu_count(npu, NPU_EVENT_CYCLE, cycles);
+    npu_pmu_count(npu, NPU_EVENT_ACTIVE, cycles);
+    npu_pmu_count(npu, (uint32_t)NPU_EVENT_AXI0 + NPU_AXI_ENABLED_CYCLES, cycles);
+    npu_pmu_count(npu, (uint32_t)NPU_EVENT_AXI1 + NPU_AXI_ENABLED_CYCLES, cycles);
+    if (run->counting && run->enabled && (run->open || !run->gated)) {
+        run->cycles += cycles;
     }
 }
 
@@ -90,25 +122,52 @@ bool npu_pmu_mask(struct npu *npu, uint32_t param)
     return true;
 }
 
+/** A port's share: its ports take turns, and are all enabled all the time. */
+static uint64_t count_of_port(const struct npu *npu, uint32_t event)
+{
+    bool ext = event >= NPU_EVENT_EXT0;
+    uint32_t ports = npu->product->axis[ext];
+    uint32_t number = event - (ext ? NPU_EVENT_EXT0 : NPU_EVENT_SRAM0);
+    uint32_t port = number / NPU_EVENT_PORT_STEP;
+    uint32_t which = number % NPU_EVENT_PORT_STEP;
+    uint64_t all = npu->run.pmu.count[(ext ? NPU_EVENT_AXI1 : NPU_EVENT_AXI0) + which];
+    if (port >= ports || npu->product->family->index != NPU_U85) {
+        return 0;
+    }
+    return which == NPU_AXI_ENABLED_CYCLES ? all : all / ports + (port < all % ports);
+}
+
+static uint64_t count_of(const struct npu *npu, uint32_t event)
+{
+    if (event >= NPU_EVENT_SRAM0 && event < NPU_EVENT_PORTS_END) {
+        return count_of_port(npu, event);
+    }
+    return event < NPU_PMU_EVENT_LIMIT ? npu->run.pmu.count[event] : 0;
+}
+
 bool npu_pmu_publish(struct npu *npu)
 {
     struct npu_pmu *pmu = &npu->pmu;
-    uint64_t *count = npu->run.pmu.count;
+    struct npu_pmu_run *run = &npu->run.pmu;
     for (unsigned i = 0; i < NPU_PMU_COUNTERS; i++) {
-        uint32_t event = pmu->type[i] & EVENT_TYPE_MASK;
-        if ((pmu->enabled >> i & 1) == 0 || event >= NPU_PMU_EVENT_LIMIT) {
+        if ((pmu->enabled >> i & 1) == 0) {
             continue;
         }
-        uint64_t sum = pmu->counter[i] + count[event];
+        uint64_t sum = pmu->counter[i] + count_of(npu, pmu->type[i] & EVENT_TYPE_MASK);
         pmu->counter[i] = (uint32_t)sum;
         pmu->overflow |= sum > UINT32_MAX ? 1u << i : 0;
     }
     if ((pmu->enabled & CYCLE_COUNTER_BIT) != 0) {
-        uint64_t sum = pmu->cycles + count[NPU_EVENT_CYCLE];
+        uint64_t sum = pmu->cycles + run->cycles;
         pmu->cycles = sum & CYCLE_MASK;
         pmu->overflow |= sum > CYCLE_MASK ? CYCLE_COUNTER_BIT : 0;
     }
-    memset(count, 0, sizeof npu->run.pmu.count);
+    memset(run->count, 0, sizeof run->count);
+    run->cycles = 0;
+    if (!npu->running && run->enabled) {
+        see_event(run, NPU_EVENT_IDLE);
+    }
+    pmu->counting = run->counting;
     return (pmu->overflow & pmu->interrupt) != 0;
 }
 
@@ -192,6 +251,10 @@ enum npu_action npu_pmu_write(struct npu *npu, uint32_t offset, uint32_t value)
         break;
     case PMCCNTR_HI:
         pmu->cycles = ((uint64_t)value << 32 | (uint32_t)pmu->cycles) & CYCLE_MASK;
+        break;
+    case PMCCNTR_CFG:
+        pmu->cycle_config = value;
+        pmu->counting = (value & EVENT_TYPE_MASK) == 0; // without a start event from now on
         break;
     default:
         *plain_register(pmu, offset) = value;

@@ -11,9 +11,13 @@
 
 enum { NPU_PMU_COUNTERS = 8 /**< of Ethos-U85 */, NPU_PMU_EVENT_LIMIT = 0x190 };
 
-/** Event numbers of PMEVTYPER that the simulator counts; all others stay 0. */
+/**
+ * Event numbers of PMEVTYPER that the simulator counts; all others stay 0. npu.md of the module has
+ * the list for users.
+ */
 enum npu_pmu_event {
     NPU_EVENT_CYCLE = 0x11,
+    NPU_EVENT_IDLE = 0x20, /**< only as start or stop of PMCCNTR */
     NPU_EVENT_ACTIVE = 0x23,
     NPU_EVENT_MAC_ACTIVE = 0x30,
     NPU_EVENT_MAC_ACTIVE_8BIT = 0x31,
@@ -28,6 +32,11 @@ enum npu_pmu_event {
     NPU_EVENT_WD_PARSE_ACTIVE_SC0 = 0x64, /**< of Ethos-U85; followed by SC1 to SC3 */
     NPU_EVENT_AXI0 = 0x80,
     NPU_EVENT_AXI1 = 0x180,
+    /* Each port of Ethos-U85: its share of NPU_EVENT_AXI0 or NPU_EVENT_AXI1. */
+    NPU_EVENT_SRAM0 = 0x200,
+    NPU_EVENT_EXT0 = 0x280,
+    NPU_EVENT_PORT_STEP = 0x10,
+    NPU_EVENT_PORTS_END = 0x300,
 };
 
 /** Event numbers relative to NPU_EVENT_AXI0 and NPU_EVENT_AXI1. */
@@ -49,11 +58,15 @@ struct npu_pmu_run {
     bool open;         /**< the gate */
     uint32_t axi_chan; /**< PMCAXI_CHAN */
     uint64_t count[NPU_PMU_EVENT_LIMIT];
+    unsigned start, stop; /**< events of PMCCNTR_CFG; 0: none */
+    bool counting;        /**< PMCCNTR counts: the start event was seen, and no stop event since */
+    uint64_t cycles;      /**< for PMCCNTR */
 };
 
 /** Owned by the register thread. */
 struct npu_pmu {
     uint32_t control, enabled, overflow, interrupt, cycle_config, axi_chan;
+    bool counting; /**< as in struct npu_pmu_run, between runs */
     uint64_t cycles;
     uint32_t counter[NPU_PMU_COUNTERS];
     uint32_t type[NPU_PMU_COUNTERS];
@@ -66,6 +79,9 @@ void npu_pmu_start(struct npu *npu);
 
 /** Add `amount` to an event count, if counting is enabled. */
 void npu_pmu_count(struct npu *npu, unsigned event, uint64_t amount);
+
+/** Add time to the events that last, and to PMCCNTR. */
+void npu_pmu_count_time(struct npu *npu, uint64_t cycles);
 
 /** Count a transfer over an AXI port; see npu_region_port(). */
 void npu_pmu_count_axi(struct npu *npu, unsigned port, enum npu_channel channel, uint64_t bytes);

@@ -77,13 +77,18 @@ static void sum_channels(const struct npu_kernel_window *window, const struct pi
     }
 }
 
-/** The maximum (sign 1) or minimum (sign -1) element. */
-static void extreme_of_window(const struct npu_kernel_window *window, const struct pixel *at,
-                              int64_t sign, int64_t *acc)
+/**
+ * The maximum (sign 1) or minimum (sign -1) element, also of `acc` if it was kept. Vela computes
+ * MAX_POOL_2D of Ethos-U85 with strides over 3 so: one operation per element of the kernel.
+ */
+static void extreme_of_window(const struct pool *pool, const struct pixel *at, int64_t sign,
+                              int64_t *acc)
 {
+    const struct npu_kernel_window *window = &pool->window;
     size_t depth = window->ifm->depth;
     int64_t worst = sign > 0 ? npu_map_minimum(window->ifm) : npu_map_maximum(window->ifm);
-    for (size_t c = 0; c < depth; c++) {
+    bool kept = pool->op->accumulators.input == NPU_ACC_KEEP;
+    for (size_t c = 0; c < depth && !kept; c++) {
         acc[c] = worst - window->ifm->zero_point;
     }
     for (uint32_t ky = at->down.first; ky < at->down.last; ky++) {
@@ -134,10 +139,10 @@ static void gather_pixel(const struct pool *pool, const struct pixel *at, int64_
 {
     switch (pool->decoded.mode) {
     case POOL_MAX:
-        extreme_of_window(&pool->window, at, 1, acc);
+        extreme_of_window(pool, at, 1, acc);
         break;
     case POOL_MIN:
-        extreme_of_window(&pool->window, at, -1, acc);
+        extreme_of_window(pool, at, -1, acc);
         break;
     case POOL_REDUCE_SUM:
         sum_channels(&pool->window, at, acc);
@@ -383,18 +388,29 @@ static bool check_wide(struct npu *npu, const struct npu_op *op, const struct po
                     sums ? "REDUCE_SUM" : "sums", op->scale.multiplier);
 }
 
+/** The accumulators that a mode may begin with, a bit for each; ARGMAX may not leave any either. */
+static const uint8_t begins_with[] = {
+    [POOL_MAX] = 1 << NPU_ACC_RESET | 1 << NPU_ACC_KEEP,
+    [POOL_AVERAGE] = 1 << NPU_ACC_RESET | 1 << NPU_ACC_KEEP | 1 << NPU_ACC_IFM2,
+    [POOL_REDUCE_SUM] = 1 << NPU_ACC_RESET | 1 << NPU_ACC_KEEP | 1 << NPU_ACC_IFM2,
+    [POOL_SUM] = 1 << NPU_ACC_RESET | 1 << NPU_ACC_KEEP | 1 << NPU_ACC_IFM2,
+    [POOL_NONE] = 1 << NPU_ACC_KEEP | 1 << NPU_ACC_IFM2,
+    [POOL_MIN] = 1 << NPU_ACC_RESET | 1 << NPU_ACC_KEEP,
+    [POOL_ARGMAX_X] = 1 << NPU_ACC_RESET,
+    [POOL_ARGMAX_Y] = 1 << NPU_ACC_RESET,
+};
+
 /** Check the mode's requirements on the registers. */
 static bool check_mode(struct npu *npu, const struct npu_op *op, enum pool_mode mode)
 {
     uint32_t ofm_depth = op->output.map.depth;
-    bool sums = mode == POOL_AVERAGE || mode == POOL_REDUCE_SUM || mode == POOL_SUM;
-    bool plain = npu_accumulators_plain(&op->accumulators);
-    bool fits = mode == POOL_NONE ? op->accumulators.input != NPU_ACC_RESET : sums || plain;
+    bool fits = (begins_with[mode] >> op->accumulators.input & 1) != 0;
+    bool positions = mode == POOL_ARGMAX_X || mode == POOL_ARGMAX_Y;
     if (ofm_depth != (mode == POOL_REDUCE_SUM ? 1 : op->ifm.depth)) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has IFM depth %u but OFM depth %u",
                         (unsigned)op->ifm.depth, (unsigned)ofm_depth);
     }
-    if (fits) {
+    if (fits && !(positions && op->accumulators.leave)) {
         return true;
     }
     return npu_fail(npu, NPU_FAULT_PARSE, "of mode %u has accumulators of input %u", (unsigned)mode,

@@ -52,7 +52,7 @@ static const struct npu_family u65 = {
 /** Architecture 2.0.0. */
 static const struct npu_family u85 = {
     .index = NPU_U85,
-    .id = 0x20007000u,
+    .id = 0x20007001u,
     .part_id0 = 0x82,
     .window_bytes = NPU_REGISTERS_MAX,
     .address_bits = 40,

@@ -32,9 +32,10 @@ enum {
 
 /** Sets of families. */
 enum {
+    ON_U55 = 1 << NPU_U55,
     ON_U65 = 1 << NPU_U65,
     ON_U85 = 1 << NPU_U85,
-    ON_OLD = 1 << NPU_U55 | ON_U65,
+    ON_OLD = ON_U55 | ON_U65,
     ON_ANY = ON_OLD | ON_U85,
 };
 
@@ -162,6 +163,7 @@ static enum npu_action start(struct npu *npu)
     }
     struct npu_run *run = &npu->run;
     memset(run, 0, sizeof *run);
+    npu_state_reset(npu);
     run->qbase = read_address(npu, QBASE_LO);
     run->qsize = *slot(npu, QSIZE);
     run->qconfig = *slot(npu, QCONFIG);
@@ -237,11 +239,12 @@ static const struct register_row rows[] = {
     {COND_STATUS, COND_STATUS, ON_U85, 0, 0, read_cond_status, NULL, "COND_STATUS"},
     {0x038, 0x038, ON_U85, 0x3F, 0, NULL, NULL, "POWER_CTRL"},
     {REGIONCFG, REGIONCFG, ON_ANY, 0xFFFF, 0, NULL, NULL, "REGIONCFG"},
-    {0x040, 0x04C, ON_OLD, 0xFFFF00F3u, 0, NULL, NULL, "AXI_LIMIT"},
+    {0x040, 0x04C, ON_U55, 0x0F1F00F3u, 0, NULL, NULL, "AXI_LIMIT"},
+    {0x040, 0x04C, ON_U65, 0x1F3F00F3u, 0, NULL, NULL, "AXI_LIMIT"},
     {MEM_ATTR, 0x04C, ON_U85, 0xF7, 0, NULL, NULL, "MEM_ATTR"},
     {0x050, 0x054, ON_U85, 0x31F3F, 0, NULL, NULL, "AXI_SRAM/EXT"},
     {0x060, 0x064, ON_U85, 0, 0x21F3F, NULL, NULL, "CFG_SRAM/EXT_CAP"},
-    {0x068, 0x07C, ON_U85, WORD, 0, NULL, NULL, "CFG_SRAM/EXT_HASH"},
+    {0x068, 0x07C, ON_U85, 0, 0, NULL, NULL, "CFG_SRAM/EXT_HASH"},
     {BASEP0, BASEP_LAST, ON_ANY, WORD, 0, NULL, NULL, "BASEP"},
     {0x100, 0x108, ON_OLD, 0, 0, NULL, NULL, "WD/MAC/AO_STATUS"},
     {0x110, 0x114, ON_OLD, 0, 0, NULL, NULL, "DMA_STATUS"},
@@ -249,7 +252,7 @@ static const struct register_row rows[] = {
     {0x144, 0x148, ON_ANY, WORD, 0, NULL, NULL, "DEBUG_ADDRESS/MISC"},
     {0x14C, 0x14C, ON_U65, WORD, 0, NULL, NULL, "DEBUGCORE"},
     {0x150, 0x150, ON_OLD, WORD, 0, NULL, NULL, "DEBUG_BLOCK"},
-    {0x154, 0x154, ON_U85, WORD, 0, NULL, NULL, "FEATURE_DISABLE"},
+    {0x154, 0x154, ON_U85, 0x3, 0, NULL, NULL, "FEATURE_DISABLE"},
     {0x180, 0x198, ON_OLD, WORD, 0, npu_pmu_read, npu_pmu_write, "PMU control"},
     {0x1A0, 0x1A4, ON_OLD, WORD, 0, npu_pmu_read, npu_pmu_write, "PMCCNTR"},
     {0x1A8, 0x1A8, ON_OLD, 0x03FF03FFu, 0, npu_pmu_read, npu_pmu_write, "PMCCNTR_CFG"},
@@ -277,7 +280,7 @@ static const struct register_row rows[] = {
     {0x11A0, 0x11A4, ON_U85, WORD, 0, npu_pmu_read, npu_pmu_write, "PMCCNTR"},
     {0x11A8, 0x11A8, ON_U85, 0xF3FFF3FFu, 0, npu_pmu_read, npu_pmu_write, "PMCCNTR_CFG"},
     {0x11AC, 0x11AC, ON_U85, 0x50F, 0, npu_pmu_read, npu_pmu_write, "PMCAXI_CHAN"},
-    {0x11B0, 0x11B0, ON_U85, WORD, 0, NULL, NULL, "PMCLUT"},
+    {0x11B0, 0x11B0, ON_U85, 0xFFFF0001u, 0, NULL, NULL, "PMCLUT"},
     {0x1300, 0x131C, ON_U85, WORD, 0, npu_pmu_read, npu_pmu_write, "PMEVCNTR"},
     {0x1380, 0x139C, ON_U85, 0xF3FF, 0, npu_pmu_read, npu_pmu_write, "PMEVTYPER"},
 };

@@ -10,8 +10,27 @@ void npu_state_reset(struct npu *npu)
 {
     memset(npu->command, 0, sizeof npu->command);
     memset(npu->command_set, 0, sizeof npu->command_set);
-    npu->lut_written = 0;
+    memset(npu->lut_written, 0, sizeof npu->lut_written);
     npu->result_flag = false;
+}
+
+void npu_tables_fill(struct npu *npu, uint32_t at, uint32_t bytes)
+{
+    uint32_t first = (at + NPU_LUT_GRANULE - 1) / NPU_LUT_GRANULE;
+    for (uint32_t i = first; i < (at + bytes) / NPU_LUT_GRANULE; i++) {
+        npu->lut_written[i / 64] |= (uint64_t)1 << i % 64;
+    }
+}
+
+uint32_t npu_tables_unfilled(const struct npu *npu, uint32_t at, uint32_t end)
+{
+    for (; at < end; at += NPU_LUT_GRANULE) {
+        uint32_t i = at / NPU_LUT_GRANULE;
+        if ((npu->lut_written[i / 64] >> i % 64 & 1) == 0) {
+            break;
+        }
+    }
+    return at;
 }
 
 bool npu_get(struct npu *npu, enum npu_command_row row, uint64_t *value)
@@ -21,7 +40,7 @@ bool npu_get(struct npu *npu, enum npu_command_row row, uint64_t *value)
     if (npu->command_set[row]) {
         return true;
     }
-    return npu_fail(npu, NPU_FAULT_PARSE, "needs %s, which was never set since reset",
+    return npu_fail(npu, NPU_FAULT_PARSE, "needs %s, which this job never set",
                     npu_command_table[row].name);
 }
 

@@ -273,7 +273,9 @@ static uint64_t slowest(const struct npu_costs *costs, uint64_t blocks)
 /** End of the operation followed by `left` others; 0 if there are not that many. */
 static uint64_t end_before(const struct npu_queue *queue, unsigned left)
 {
-    return queue->count > left ? queue->end[(queue->count - 1 - left) % NPU_QUEUE] : 0;
+    return left < NPU_QUEUE && queue->count > left
+               ? queue->end[(queue->count - 1 - left) % NPU_QUEUE]
+               : 0;
 }
 
 static void begin(struct npu *npu, struct npu_queue *queue, uint64_t start, uint64_t end)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "cache.h"
 #include "guest_memory.h"
 #include "message.h"
 #include "emulator_device.h"
@@ -12,8 +13,10 @@
 
 static bool power_lost;
 
+/** What the CPU has written and not cleaned is lost, as at a reset that it requests. */
 static void press_reset(void)
 {
+    cache_maintain_all(COHERENCE_INVALIDATE);
     qemu_system_reset_request(SHUTDOWN_CAUSE_HOST_QMP_SYSTEM_RESET);
 }
 

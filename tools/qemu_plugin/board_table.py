@@ -13,7 +13,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from ethosu_tools import board_files  # noqa: E402
+from ethosu_tools.boards import board_files  # noqa: E402
 
 Table = dict[str, Any]
 
@@ -120,6 +120,12 @@ def check(name: str, table: Table) -> None:
             f"{name}: [dma] has `master`, expected of kind 'pl081' only, found {dma['kind']!r}"
         )
     for memory, row in table["memories"].items():
+        if "kept_from" in row and "KEEPS" not in KINDS[row["kind"]]:
+            kinds = ", ".join(repr(kind) for kind in KINDS if "KEEPS" in KINDS[kind])
+            raise ValueError(
+                f"{name}: memory {memory!r} has `kept_from`, expected with kind {kinds} only, "
+                f"found {row['kind']!r}"
+            )
         if "protection" in row and "xip" not in row:
             raise ValueError(
                 f"{name}: memory {memory!r} has `protection`, expected with `xip` only"

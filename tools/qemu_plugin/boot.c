@@ -103,7 +103,7 @@ static bool is_in_memory(uint32_t address, bool stack)
 static uint32_t first_section_address(void)
 {
     Object *loader = object_resolve_path_type("", "loader", NULL);
-    const char *path = loader ? object_property_get_str(loader, "file", NULL) : NULL;
+    char *path = loader ? object_property_get_str(loader, "file", NULL) : NULL;
     if (!path) {
         fatal("board=%s: its boot loader starts the first section of an image, expected one "
               "-device loader,file=IMAGE",
@@ -116,6 +116,7 @@ static uint32_t first_section_address(void)
               board()->name, path);
     }
     fclose(file);
+    g_free(path);
     uint32_t stack = first.words[0], entry = first.words[1];
     if (!is_in_memory(stack, true) || !(entry & 1) || !is_in_memory(entry, false)) {
         fatal("the boot loader starts the first section of the image, %s: jump_addr=0x%08x; there "

@@ -240,6 +240,8 @@ static void map(struct window *window)
     if (!section.region || section.size[0] < window->size) {
         fatal("this QEMU's Cortex-M55 has no register at 0x%08x", window->base);
     }
+    // It belongs to the CPU, which lives as long as QEMU.
+    memory_region_unref(section.region);
     window->original = section.region;
     window->offset = section.offset;
     memory_region_init_io(region, NULL, &ops, window, "ethosu-caches", window->size);

@@ -8,8 +8,8 @@
 #include "board.h"
 #include "board_power.h"
 #include "cache.h"
+#include "callbacks.h"
 #include "dma_kind.h"
-#include "instruction_count.h"
 #include "machine.h"
 #include "message.h"
 #include "qemu_api.h"
@@ -19,10 +19,9 @@
 #define CYCLES_PER_UNIT 2u
 
 static const struct dma_operations *const kinds[] = {
-    [DMA_350] = &dma_350,
-    [DMA_DW] = &dma_dw,
-    [DMA_PL081] = &dma_pl081,
-    [DMA_PL330] = &dma_pl330,
+#define DMA_KIND(KIND, name) [DMA_##KIND] = &dma_##name,
+#include "dma_kinds.def"
+#undef DMA_KIND
 };
 
 static struct {
@@ -51,12 +50,12 @@ bool dma_fault_due(enum dma_fault fault)
 uint64_t dma_note_start(void)
 {
     cache_barrier();
-    return instruction_count();
+    return callbacks_counted();
 }
 
 void dma_note_end(uint64_t instructions_at_start)
 {
-    dma.last_run.instructions = instruction_count() - instructions_at_start;
+    dma.last_run.instructions = callbacks_counted() - instructions_at_start;
     dma.last_run.idle = all_cpu_threads_idle();
 }
 

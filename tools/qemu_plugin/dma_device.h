@@ -14,8 +14,12 @@ struct dma_run_record {
     bool idle;             /**< the CPU was asleep on completion */
 };
 
-/** To add a kind, add a file dma_NAME.c and a row in dma_device.c. */
-enum dma_kind { DMA_350, DMA_DW, DMA_PL081, DMA_PL330 };
+/** To add a kind, add a file dma_NAME.c and a row in dma_kinds.def. */
+enum dma_kind {
+#define DMA_KIND(KIND, name) DMA_##KIND,
+#include "dma_kinds.def"
+#undef DMA_KIND
+};
 
 /** The controller's addresses and interrupts on a board. */
 struct dma_slot {

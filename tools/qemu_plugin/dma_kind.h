@@ -14,7 +14,9 @@ struct dma_operations {
     void (*write)(void *context, uint32_t offset, uint32_t value);
 };
 
-extern const struct dma_operations dma_350, dma_dw, dma_pl081, dma_pl330;
+#define DMA_KIND(KIND, name) extern const struct dma_operations dma_##name;
+#include "dma_kinds.def"
+#undef DMA_KIND
 
 /* ---- shared by all kinds ---- */
 

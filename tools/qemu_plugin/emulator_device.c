@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "callbacks.h"
 #include "console.h"
 #include "dma_device.h"
 #include "faults.h"
 #include "fifo.h"
 #include "guest_memory.h"
-#include "instruction_count.h"
 #include "machine.h"
 #include "message.h"
 #include "npu_device.h"
@@ -68,7 +68,7 @@ static uint32_t read_register(void *context, uint32_t offset)
     case EMULATOR_FEATURES:
         return features();
     case EMULATOR_INSN_LO:
-        return latch(instruction_count());
+        return latch(callbacks_counted());
     case EMULATOR_NPU_INSN_LO:
         return latch(npu_device_last_run()->instructions);
     case EMULATOR_DMA_INSN_LO:

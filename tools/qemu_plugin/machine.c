@@ -156,6 +156,7 @@ static uint32_t answer_in_hole(const void *hole, const char *what, uint64_t offs
     case MACHINE_CLOSED:
         return ANSWER_DONE;
     case MACHINE_ABSENT:
+    case MACHINE_EMPTY:
         return ANSWER_NOBODY;
     case MACHINE_SILENT:
         break;
@@ -194,7 +195,9 @@ MemoryRegion *machine_map_hole(enum machine_hole hole, MemoryRegion *bus, const 
     static const int priorities[] = {
         [MACHINE_ABSENT] = MACHINE_OVER_DEVICES,
         [MACHINE_CLOSED] = 2 * MACHINE_OVER_DEVICES,
-        [MACHINE_SILENT] = -2000, // below QEMU's stubs for devices that it does not have
+        // below QEMU's stubs for devices that it does not have
+        [MACHINE_EMPTY] = -2000,
+        [MACHINE_SILENT] = -2000,
     };
     MemoryRegion *region = machine_new_region();
     memory_region_init_io(region, NULL, &ops, (void *)(uintptr_t)hole, name, size);

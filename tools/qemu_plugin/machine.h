@@ -47,6 +47,7 @@ void machine_write_register(void *registers, uint32_t offset, uint32_t value);
 /** What is there for the CPU in an address range of a bus. */
 enum machine_hole {
     MACHINE_ABSENT, /**< nothing that responds */
+    MACHINE_EMPTY,  /**< the same, but under all devices and memories; QEMU logs no access */
     MACHINE_CLOSED, /**< even over windows: reads as 0, and ignores writes */
     MACHINE_SILENT, /**< under all devices and memories: the bus never answers, which ends QEMU with
                          a message, as a chip that hangs says nothing */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "callbacks.h"
 #include "message.h"
 #include "power_cut.h"
 
@@ -121,8 +122,7 @@ void mram_watch(struct qemu_plugin_tb *tb)
         const struct board_memory *memory = &board()->memories[i];
         if (memory->access & BOARD_NO_FETCH) {
             bool here = address >= memory->base && address - memory->base < memory->size;
-            qemu_plugin_register_vcpu_tb_exec_cb(tb, here ? execute_here : execute_elsewhere,
-                                                 QEMU_PLUGIN_CB_NO_REGS, NULL);
+            callbacks_block(tb, here ? execute_here : execute_elsewhere, NULL);
         }
     }
 }

@@ -14,7 +14,7 @@
 #include "board.h"
 #include "board_power.h"
 #include "cache.h"
-#include "instruction_count.h"
+#include "callbacks.h"
 #include "machine.h"
 #include "message.h"
 #include "npu_faults.h"
@@ -182,7 +182,7 @@ static void start(void *context)
 static void resume(struct npu_device *device)
 {
     set_running(device, true);
-    device->instructions_at_start = instruction_count();
+    device->instructions_at_start = callbacks_counted();
     watch_npu(device->slot->argument, "starts");
     if (device->faults.run.hang) {
         return;
@@ -222,7 +222,7 @@ static void begin(struct npu_device *device)
 static void complete(void *context)
 {
     struct npu_device *device = context;
-    last_run.instructions = instruction_count() - device->instructions_at_start;
+    last_run.instructions = callbacks_counted() - device->instructions_at_start;
     last_run.idle = all_cpu_threads_idle();
     watch_npu(device->slot->argument, "ends");
     set_running(device, false);

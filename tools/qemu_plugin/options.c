@@ -252,6 +252,19 @@ static const char *read_stderr(struct options *options, const char *value)
     return options->one_console || strcmp(value, "own") == 0 ? NULL : "own or stdout";
 }
 
+/** The folder is opened once the machine is ready. */
+static const char *read_files(struct options *options, const char *value)
+{
+    options->files = value;
+    return *value ? NULL : "a folder";
+}
+
+static const char *read_tell(struct options *options, const char *value)
+{
+    options->only_tells = strcmp(value, "qemu") == 0;
+    return options->only_tells ? NULL : "qemu";
+}
+
 static const char *read_vectors(struct options *options, const char *value)
 {
     char *end;
@@ -272,6 +285,7 @@ static const struct option table[] = {
     {"size", read_size},           {"heapinfo", read_heapinfo},
     {"vectors", read_vectors},     {"stderr", read_stderr},
     {"dump", read_dump},           {"watch", read_watch},
+    {"files", read_files},         {"tell", read_tell},
 };
 #define OPTION_COUNT (sizeof table / sizeof table[0])
 

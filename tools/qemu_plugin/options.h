@@ -23,12 +23,14 @@ struct options {
     struct memory_size sizes[BOARD_MEMORIES_MAX + 1];
     struct memory_dump dumps[MEMORY_DUMPS_MAX + 1];
     struct semihosting_heap heap;
-    bool one_console; /**< semihosting's stderr is its stdout */
+    bool one_console;  /**< semihosting's stderr is its stdout */
+    const char *files; /**< folder of the files for semihosting; NULL: the working folder */
     bool has_vectors;
     uint32_t vectors; /**< where the CPU starts, instead of where the board's does */
     bool console;
     bool no_page;         /**< without the emulator's registers, as a chip */
     bool unmapped_silent; /**< the bus never answers where the board's table has nothing */
+    bool only_tells;      /**< print QEMU's version and plugin API, and end it */
     const char *faults[OPTIONS_MAX_FAULTS + 1]; /**< to inject at start; ends with NULL */
 };
 

@@ -2,6 +2,7 @@
 /**
  * Connects the parts to a running QEMU: at load, when the machine is ready, at reset and at exit.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "board.h"
@@ -10,6 +11,7 @@
 #include "boot.h"
 #include "cache.h"
 #include "cache_registers.h"
+#include "callbacks.h"
 #include "code_check.h"
 #include "console.h"
 #include "core_check.h"
@@ -17,7 +19,6 @@
 #include "dw_ssi.h"
 #include "faults.h"
 #include "guest_memory.h"
-#include "instruction_count.h"
 #include "machine.h"
 #include "machine_none.h"
 #include "message.h"
@@ -127,6 +128,20 @@ static void make_memories(void)
     }
 }
 
+/** Firmware may look for an NPU that is absent: a bus error, but not one for QEMU's log. */
+static void make_npus(void)
+{
+    for (size_t i = 0; i < BOARD_NPUS_MAX; i++) {
+        const struct npu_slot *slot = &board()->npus[i];
+        if (options.npu[i]) {
+            npus[i] = npu_device_create(slot, options.npu[i], options.timing);
+        } else if (slot->argument && !options.unmapped_silent) {
+            machine_map_hole(MACHINE_EMPTY, get_system_memory(), slot->argument, slot->base,
+                             NPU_REGISTERS_SIZE);
+        }
+    }
+}
+
 static void on_machine_ready(Notifier *notifier, void *data)
 {
     static Notifier exit_notifier = {.notify = on_exit_of_qemu};
@@ -143,11 +158,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
     memory_dump_check(options.dumps);
     cache_create(&options.coherence);
     cache_registers_create();
-    for (size_t i = 0; i < BOARD_NPUS_MAX; i++) {
-        if (options.npu[i]) {
-            npus[i] = npu_device_create(&board()->npus[i], options.npu[i], options.timing);
-        }
-    }
+    make_npus();
     if (board()->dma.base) {
         dma_device_create(&board()->dma);
     }
@@ -163,18 +174,17 @@ static void on_machine_ready(Notifier *notifier, void *data)
     if (options.unmapped_silent) {
         machine_map_hole(MACHINE_SILENT, get_system_memory(), "silence", 0, UINT64_C(1) << 32);
     }
-    semihosting_create(&options.heap, options.one_console);
+    semihosting_create(&options.heap, options.one_console, options.files);
     inject_all();
     qemu_register_reset(reset, NULL);
     qemu_add_exit_notifier(&exit_notifier);
 }
 
 /** The guest is about to execute code for the first time, or for the first time after a change. */
-static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+static void on_translation(struct qemu_plugin_tb *tb)
 {
-    (void)id;
     if (has_page() || watch_is_used()) { // nothing else reads the count
-        instruction_count_add(tb);
+        callbacks_count(tb);
     }
     watch(tb);
     mram_watch(tb);
@@ -190,16 +200,22 @@ QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count, char **arguments)
 {
     static Notifier ready_notifier = {.notify = on_machine_ready};
-    if (!options_parse(&options, count, arguments)) {
+    const int api = info->version.cur;
+    if (!qemu_api_accept(info) || !options_parse(&options, count, arguments)) {
         return -1;
     }
-    const char *missing = qemu_api_missing(machine_has_cortex_m(), board()->chip);
+    const char *missing = qemu_api_missing(api, machine_has_cortex_m(), board()->chip);
     if (missing) {
         message(MESSAGE_NONE,
                 "this QEMU, %s for %s, does not export %s, which the plugin needs; "
-                "qemu-system-arm as Debian builds it, 7.2 or 10.x, does",
+                "qemu-system-arm as Debian builds it, 7.2 to 11.1, does",
                 qemu_api_version(), info->target_name, missing);
         return -1;
+    }
+    if (options.only_tells) {
+        message(MESSAGE_NONE, "QEMU %s with plugin API %d; the plugin knows 1 to %d",
+                qemu_api_version(), api, QEMU_API_NEWEST);
+        exit(EXIT_SUCCESS);
     }
     if (board()->chip && !machine_none_prepare()) {
         return -1;
@@ -207,8 +223,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
     if (options.console && !console_open()) {
         return -1;
     }
-    instruction_count_install();
-    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+    callbacks_translated(id, on_translation);
     qemu_add_machine_init_done_notifier(&ready_notifier);
     return 0;
 }

@@ -13,6 +13,7 @@ static struct {
     unsigned left;  /**< steps until the power fails; 0 for never */
     unsigned again; /**< the same for cut-again, counted from the end of that cut */
     unsigned fail;  /**< steps until one is rejected; 0 for never */
+    unsigned lost;  /**< steps until one has no effect; 0 for never */
     unsigned seed;
     bool second; /**< waiting for the step of cut-again */
     bool off;    /**< power has failed, and the machine has not been reset since */
@@ -36,14 +37,15 @@ static void write_torn(uint8_t *at, const uint8_t *bytes, uint32_t size)
     }
 }
 
-static bool is_rejected(uint32_t size)
+/** Count down. @return  this step is the one */
+static bool is_due(unsigned *steps, const char *fault, uint32_t size)
 {
-    const bool rejected = power.fail != 0 && --power.fail == 0;
-    if (rejected) {
-        message(MESSAGE_GUEST_ERROR, "nvm: injected fault fail, instead of a change of %u bytes",
-                size);
+    const bool due = *steps != 0 && --*steps == 0;
+    if (due) {
+        message(MESSAGE_GUEST_ERROR, "nvm: injected fault %s, instead of a change of %u bytes",
+                fault, size);
     }
-    return rejected;
+    return due;
 }
 
 bool power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size)
@@ -54,8 +56,11 @@ bool power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size)
     if (npu_device_any_runs()) {
         message(MESSAGE_GUEST_ERROR, "nvm: %u bytes change while an NPU may read them", size);
     }
-    if (is_rejected(size)) {
+    if (is_due(&power.fail, "fail", size)) {
         return false;
+    }
+    if (is_due(&power.lost, "lost", size)) {
+        return true;
     }
     if (power.left == 0 || --power.left > 0) {
         memcpy(at, bytes, size);
@@ -77,7 +82,8 @@ bool power_cut_inject(const char *fault, unsigned count)
     } values[] = {{"cut", &power.left},
                   {"cut-again", &power.again},
                   {"seed", &power.seed},
-                  {"fail", &power.fail}};
+                  {"fail", &power.fail},
+                  {"lost", &power.lost}};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         if (strcmp(values[i].name, fault) == 0) {
             *values[i].value = count;

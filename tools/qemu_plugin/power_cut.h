@@ -17,7 +17,7 @@ bool power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size);
 /**
  * Faults of the device "nvm". "cut": the power fails in the `count`-th step from now, 0 cancels it.
  * "cut-again": the same, counted from the end of that cut. "seed": selects the random bits. "fail":
- * the `count`-th step from now is rejected.
+ * the `count`-th step from now is rejected. "lost": it changes nothing, and is reported as done.
  *
  * @return  false if the fault is unknown
  */

@@ -89,10 +89,12 @@ enum qemu_clock { QEMU_CLOCK_VIRTUAL = 1 };
 /** Reset cause; the number is the same in all releases. */
 #define SHUTDOWN_CAUSE_HOST_QMP_SYSTEM_RESET 3
 
+struct qemu_release {
+    int64_t major, minor, micro;
+};
+
 typedef struct VersionInfo {
-    struct {
-        int64_t major, minor, micro;
-    } *qemu;
+    struct qemu_release *qemu;
     char *package;
 } VersionInfo;
 
@@ -122,8 +124,13 @@ enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
 
 enum qemu_plugin_registers { QEMU_PLUGIN_CB_NO_REGS };
 
-typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
-typedef void (*qemu_plugin_vcpu_callback)(unsigned vcpu, void *context);
+/** Newest level of the plugin API that is known: see callbacks.c. */
+#define QEMU_API_NEWEST 7
+
+/** The plugin's own: QEMU's differs by level. */
+typedef void (*translation_callback)(struct qemu_plugin_tb *tb);
+/** The same in all levels. */
+typedef void (*execution_callback)(unsigned vcpu, void *context);
 
 /* --- Functions: X(result, name, parameters) ------------------------------- */
 
@@ -155,6 +162,7 @@ typedef void (*qemu_plugin_vcpu_callback)(unsigned vcpu, void *context);
        const char *name, uint64_t size))                                                         \
     X(void, memory_region_set_readonly, (MemoryRegion * region, bool readonly))                  \
     X(uint64_t, memory_region_size, (MemoryRegion * region))                                     \
+    X(void, memory_region_unref, (MemoryRegion * region))                                        \
     X(bool, object_property_get_bool, (Object * object, const char *name, Error **error))        \
     X(Object *, object_property_get_link, (Object * object, const char *name, Error **error))    \
     X(bool, object_property_set_link,                                                            \
@@ -191,13 +199,12 @@ typedef void (*qemu_plugin_vcpu_callback)(unsigned vcpu, void *context);
     X(size_t, qemu_plugin_insn_size, (const struct qemu_plugin_insn *insn))                      \
     X(uint64_t, qemu_plugin_insn_vaddr, (const struct qemu_plugin_insn *insn))                   \
     X(void, qemu_plugin_register_vcpu_tb_exec_cb,                                                \
-      (struct qemu_plugin_tb * tb, qemu_plugin_vcpu_callback callback,                           \
+      (struct qemu_plugin_tb * tb, execution_callback callback,                                  \
        enum qemu_plugin_registers registers, void *context))                                     \
     X(void, qemu_plugin_register_vcpu_insn_exec_cb,                                              \
-      (struct qemu_plugin_insn * insn, qemu_plugin_vcpu_callback function,                       \
+      (struct qemu_plugin_insn * insn, execution_callback callback,                              \
        enum qemu_plugin_registers registers, void *context))                                     \
-    X(void, qemu_plugin_register_vcpu_tb_trans_cb,                                               \
-      (qemu_plugin_id_t id, qemu_plugin_tb_callback callback))
+    X(void, qemu_plugin_register_vcpu_tb_trans_cb, (void)) /* by level: see callbacks.c */
 
 /** Only QEMU with plugin API 1 (up to 8.2). */
 #define QEMU_FUNCTIONS_API_1(X)                         \
@@ -215,7 +222,12 @@ typedef void (*qemu_plugin_vcpu_callback)(unsigned vcpu, void *context);
 /** Only for boards with a Cortex-M. */
 #define QEMU_FUNCTIONS_CORTEX_M(X)                                                \
     X(void, arm_v7m_cpu_do_interrupt, (void *cpu))                                \
+    X(int, alloc_guestfd, (void))                                                 \
+    X(void, associate_guestfd, (int handle, int file))                            \
+    X(void, staticfile_guestfd, (int handle, const uint8_t *bytes, size_t size))  \
+    X(bool, use_gdb_syscalls, (void))                                             \
     X(int, arm_cpu_gdb_read_register, (void *cpu, GByteArray *bytes, int number)) \
+    X(int, arm_cpu_gdb_write_register, (void *cpu, uint8_t *bytes, int number))   \
     X(int, cpu_memory_rw_debug,                                                   \
       (void *cpu, uint64_t address, void *bytes, size_t size, bool write))        \
     X(GByteArray *, g_byte_array_new, (void))                                     \
@@ -238,6 +250,7 @@ typedef void (*qemu_plugin_vcpu_callback)(unsigned vcpu, void *context);
     X(void, memory_region_flush_rom_device,                                                   \
       (MemoryRegion * region, uint64_t offset, uint64_t size))                                \
     X(void, memory_region_set_enabled, (MemoryRegion * region, bool enabled))                 \
+    X(void, g_free, (void *memory))                                                           \
     X(const char *, object_get_typename, (const Object *object))                              \
     X(char *, object_property_get_str, (Object * object, const char *name, Error **error))    \
     X(void, qemu_chr_fe_accept_input, (CharFrontend * frontend))                              \
@@ -259,7 +272,9 @@ typedef void (*qemu_plugin_vcpu_callback)(unsigned vcpu, void *context);
        enum device_endian endian))
 
 /** Used only for messages, if available. */
-#define QEMU_FUNCTIONS_OPTIONAL(X) X(VersionInfo *, qmp_query_version, (Error * *error))
+#define QEMU_FUNCTIONS_OPTIONAL(X)                        \
+    X(VersionInfo *, qmp_query_version, (Error * *error)) \
+    X(void, qapi_free_VersionInfo, (VersionInfo * info))
 
 #define QEMU_DECLARE(result, name, parameters) extern result name parameters __attribute__((weak));
 QEMU_FUNCTIONS(QEMU_DECLARE)
@@ -269,6 +284,9 @@ QEMU_FUNCTIONS_CORTEX_M(QEMU_DECLARE)
 QEMU_FUNCTIONS_NONE(QEMU_DECLARE)
 QEMU_FUNCTIONS_OPTIONAL(QEMU_DECLARE)
 #undef QEMU_DECLARE
+
+/** Description of what is saved of any CPU: pointers to names, numbers and other descriptions. */
+extern const void *const vmstate_cpu_common[] __attribute__((weak));
 
 /** A timer on QEMU's virtual clock. */
 struct virtual_timer {
@@ -292,16 +310,24 @@ static inline void virtual_timer_stop(struct virtual_timer *timer)
     timer_del((QEMUTimer *)timer->memory);
 }
 
-/** Plugin API of the running QEMU: 1, or 2 for 2 and later. */
-int qemu_api_level(void);
+/** By major and minor number. */
+bool qemu_release_before(struct qemu_release one, struct qemu_release other);
+
+/**
+ * Is this QEMU, with this level of the plugin API, one that the plugin knows? If not, it says so.
+ *
+ * Called first by qemu_plugin_install(), since QEMU reveals the level there.
+ */
+bool qemu_api_accept(const qemu_info_t *info);
 
 /**
  * Name of a function that this QEMU lacks, or NULL if all exist.
  *
+ * @param api       level of the plugin API
  * @param cortex_m  also check those needed for a Cortex-M
  * @param none      also check those needed for machine "none"
  */
-const char *qemu_api_missing(bool cortex_m, bool none);
+const char *qemu_api_missing(int api, bool cortex_m, bool none);
 
 /** "version 7.2.22", or "version unknown"; valid for the life of the process. */
 const char *qemu_api_version(void);

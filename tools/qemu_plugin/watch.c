@@ -2,7 +2,7 @@
 /** See watch.h. */
 #include "watch.h"
 
-#include "instruction_count.h"
+#include "callbacks.h"
 #include "message.h"
 
 static uint32_t addresses[WATCH_MAX];
@@ -26,7 +26,7 @@ static void reached(unsigned vcpu, void *context)
 {
     (void)vcpu;
     const uint32_t *address = context;
-    message(MESSAGE_NONE, "watch: %llu 0x%08x", (unsigned long long)instruction_count(), *address);
+    message(MESSAGE_NONE, "watch: %llu 0x%08x", (unsigned long long)callbacks_counted(), *address);
 }
 
 void watch(struct qemu_plugin_tb *tb)
@@ -35,8 +35,7 @@ void watch(struct qemu_plugin_tb *tb)
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         for (unsigned j = 0; j < address_count; j++) {
             if (qemu_plugin_insn_vaddr(insn) == addresses[j]) {
-                qemu_plugin_register_vcpu_insn_exec_cb(insn, reached, QEMU_PLUGIN_CB_NO_REGS,
-                                                       &addresses[j]);
+                callbacks_instruction(insn, reached, &addresses[j]);
             }
         }
     }
@@ -45,7 +44,7 @@ void watch(struct qemu_plugin_tb *tb)
 void watch_npu(const char *npu, const char *what)
 {
     if (address_count) {
-        message(MESSAGE_NONE, "watch: %llu %s %s", (unsigned long long)instruction_count(), npu,
+        message(MESSAGE_NONE, "watch: %llu %s %s", (unsigned long long)callbacks_counted(), npu,
                 what);
     }
 }

@@ -12,19 +12,23 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from fnmatch import fnmatch
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-from ethosu_tools import cli, first_minute
+import first_minute
+from ethosu_tools import boards, cli
 
 REPO = Path(__file__).resolve().parents[2]
 # Modules for programs on a board; those written in Python have types and docstrings themselves.
 _MODULES = ("*.pyi", "modules/ethosu/binding/python/[!_]*.py", "modules/ml/ml/*.py")
+_CHIPS = "firmware/chips/*/README.md"
 _NO_PAGES = {"build", ".venv", ".git", ".pytest_cache"}
 """Folders that are not searched: others may be creating and removing files there."""
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_OPENING = re.compile(r"^```(\w+) (.*)$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -48,7 +52,13 @@ def convert(path: Path, known: set[Path]) -> str:
         parts[index] = _LINK.sub(lambda match: _link(match, path, known), parts[index])
         # Markdown requires an empty line before a list, GitHub does not.
         parts[index] = re.sub(r"(?m)^(?![-*|\s]|\d+\.)(.+)\n(?=[-*] )", r"\1\n\n", parts[index])
-    return re.sub(r"(?m)^```(\w+) .*$", r"```\1", "".join(parts))
+    return _OPENING.sub(_opening, "".join(parts))
+
+
+def _opening(match: re.Match[str]) -> str:
+    """A fence without its mark; only programs for the board keep a language that can be run."""
+    language = "py" if match[1] == "python" and match[2] != "board" else match[1]
+    return f"```{language}"
 
 
 def _link(match: re.Match[str], page: Path, known: set[Path]) -> str:
@@ -137,13 +147,23 @@ def _text(node: ast.stmt | None) -> str:
 def commands() -> str:
     """A page of all commands' --help texts."""
     lines = ["# The `ethosu` command", cli.exit_codes()]
-    for name, summary in cli.discover("commands").items():
+    for name, summary in cli.discover().items():
         text = io.StringIO()
         with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
             cli.make_parser(name).parse_args([name, "--help"])
         lines += [f"## ethosu {name}", f"{summary[:1].upper()}{summary[1:]}."]
         lines.append(f"```text\n{text.getvalue().rstrip()}\n```")
     return "\n\n".join(lines) + "\n"
+
+
+def on_config(config: MutableMapping[str, Any]) -> None:
+    """Called by mkdocs: adds the pages of boards and chips to the navigation, after "How to"."""
+    nav = config["nav"]
+    known = {page.parent.name: page.as_posix() for page in files("boards/*/README.md")}
+    rows = [{boards.load(boards.full_name(name)).title: known[name]} for name in known]
+    chips = [{f"Chip {page.parent.name}": page.as_posix()} for page in files(_CHIPS)]
+    at = next(index for index, part in enumerate(nav) if "How to" in part)
+    nav.insert(at + 1, {"Boards": [*rows, *chips]})
 
 
 def write(folder: Path) -> None:
@@ -155,7 +175,9 @@ def write(folder: Path) -> None:
     for path in files(*_MODULES):
         contents[Path("reference") / f"{module_name(REPO / path)}.md"] = reference(REPO / path)
     contents[Path("reference/commands.md")] = commands()
-    contents[Path("reference/first_minute.md")] = first_minute.page()
+    for path in files("boards/*/README.md"):
+        names = [name for name in boards.names() if name.partition("-")[0] == path.parent.name]
+        contents[path] += "\n" + first_minute.section(names)
     for path, text in contents.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)

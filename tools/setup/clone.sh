@@ -7,23 +7,27 @@ set -euo pipefail
 here=$PWD
 clone=$(realpath -m "$1")
 [ ! -e "$clone/.git" ] || exit 0
-git clone --quiet "$here" "$clone"
+new=$clone.new # renamed when it is complete
+rm -rf "$new"
+git clone --quiet "$here" "$new"
 # make compares modification times, so they must be those of the built tree.
-git -C "$clone" ls-files -z | (cd "$clone" && xargs -0 -n 1 bash -c \
+git -C "$new" ls-files -z | (cd "$new" && xargs -0 -n 1 bash -c \
     'cmp -s "$0/$1" "$1" && touch -r "$0/$1" "$1" || true' "$here")
-mkdir -p "$clone/build"
-cp -a .venv "$clone/.venv"
+mkdir -p "$new/build"
+cp -a .venv "$new/.venv"
 for part in build/*; do
-    case $clone in "$here/$part"*) ;; *) cp -a "$part" "$clone/build/" ;; esac
+    # Not the roots of `make fresh`, in which a running one has mounted its own /proc.
+    case $new/$part in "$here/$part"* | */build/fresh) ;; *) cp -a "$part" "$new/build/" ;; esac
 done
 # Absolute paths: in scripts of the environment, of the installed package, and in build output.
 {
-    grep -rlI "$here" "$clone"/.venv/bin "$clone"/.venv/pyvenv.cfg || true
-    find "$clone"/.venv -name '__editable__*' -o -name 'direct_url.json'
-    grep -rlI --exclude='*.map' "$here" "$clone/build" || true
+    grep -rlI "$here" "$new"/.venv/bin "$new"/.venv/pyvenv.cfg || true
+    find "$new"/.venv -name '__editable__*' -o -name 'direct_url.json'
+    grep -rlI --exclude='*.map' "$here" "$new/build" || true
 } | while read -r file; do
-    touch -r "$file" "$clone/.time"
+    touch -r "$file" "$new/.time"
     sed -i "s#$here/#$clone/#g" "$file"
-    touch -r "$clone/.time" "$file"
+    touch -r "$new/.time" "$file"
 done
-rm -f "$clone/.time"
+rm -f "$new/.time"
+mv "$new" "$clone"

@@ -2,7 +2,7 @@
 """Generates the tools' binding of the C library from its headers: `make library-binding`.
 
 cffi reads the preprocessed headers and writes a Python module with all structures and functions.
-`ethosu_tools/library.py` loads it.
+`ethosu_tools/base/library.py` loads it.
 
 Usage: library_binding.py OUTPUT; CC names the compiler.
 """
@@ -59,6 +59,7 @@ def main(output: Path) -> None:
     ffi.set_source(output.stem, None)
     output.parent.mkdir(parents=True, exist_ok=True)
     ffi.emit_python_code(str(output))
+    output.touch()  # cffi writes nothing if nothing changed
 
 
 if __name__ == "__main__":

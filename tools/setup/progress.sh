@@ -8,8 +8,11 @@ part=$1
 shift
 count=0
 
+# Can the line be written over?
+live() { [ -t 1 ] && [ "${TERM:-dumb}" != dumb ]; }
+
 show() {
-    if [ -t 1 ]; then printf '\r\033[K    %s: %d files%s' "$part" "$count" "$1"; fi
+    if live; then printf '\r\033[K    %s: %d files%s' "$part" "$count" "$1"; fi
 }
 
 while IFS= read -r line; do
@@ -20,7 +23,7 @@ while IFS= read -r line; do
             ;;
         "GEN "* | "Use make V=1 "* | *" updated" | "") ;;
         *)
-            if [ -t 1 ]; then printf '\r\033[K'; fi
+            if live; then printf '\r\033[K'; fi
             printf '%s\n' "$line"
             ;;
     esac
@@ -29,7 +32,7 @@ wait $!
 status=$?
 
 if [ "$count" -gt 0 ]; then
-    if [ -t 1 ]; then printf '\r\033[K'; fi
+    if live; then printf '\r\033[K'; fi
     if [ "$status" -eq 0 ]; then end="$count files built"; else end="failed after $count files"; fi
     printf '    %s: %s\n' "$part" "$end"
 fi

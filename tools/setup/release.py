@@ -19,12 +19,13 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from ethosu_tools import boards, paths
+from ethosu_tools import boards
+from ethosu_tools.base import paths
 
 SUMS = "SHA256SUMS"
 TESTED = "TESTED.md"
 # In the ids of host_tests/boards/test_every_board.py.
-_QEMUS = ("installed", "newer")
+_QEMUS = ("installed", "10", "11")
 
 _HEAD = """\
 # What was tested
@@ -94,7 +95,7 @@ def results(junit: Path, names: Sequence[str]) -> Results:
 
 
 def boot(name: str, totals: Results) -> list[str]:
-    """A board's output from reset to prompt, for both QEMUs if it differs."""
+    """A board's output from reset to prompt, for each QEMU if it differs."""
     outputs: dict[str, list[str]] = {}
     for qemu in _QEMUS:
         if text := totals.boots.get(f"{name} {qemu}"):

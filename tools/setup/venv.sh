@@ -9,12 +9,12 @@ requested=${2:-}
 
 is_supported() {
     "$1" -c 'import sys
-supported = sys.implementation.name == "cpython" and sys.version_info[:2] in ((3, 11), (3, 12))
+supported = sys.implementation.name == "cpython" and sys.version_info[:2] in ((3, 11), (3, 12), (3, 13))
 sys.exit(not supported)' 2>/dev/null
 }
 
 find_python() {
-    for candidate in $requested python3.11 python3 python3.12 /usr/bin/python3; do
+    for candidate in $requested python3.11 python3 python3.12 python3.13 /usr/bin/python3; do
         if is_supported "$candidate"; then
             echo "$candidate"
             return
@@ -22,14 +22,14 @@ find_python() {
         [ -z "$requested" ] || break
     done
     found=$("${requested:-python3}" --version 2>&1) || found="no ${requested:-python3}"
-    echo "error: the virtual environment needs CPython 3.11 or 3.12 (ai-edge-litert 1.2.0, the" \
-        "reference for all results, has wheels only for these), but found ${found};" \
-        "install one and run: make PYTHON=/path/to/python3.12" >&2
+    echo "error: the virtual environment needs CPython 3.11, 3.12 or 3.13 (ethos-u-vela 5.2.0 has" \
+        "wheels only for these), but found ${found};" \
+        "install one and run: make PYTHON=/path/to/python3.13" >&2
     return 1
 }
 
 if [ -e "$venv" ] && ! is_supported "$venv/bin/python"; then
-    echo "replacing $venv: its Python is not CPython 3.11 or 3.12"
+    echo "replacing $venv: its Python is not CPython 3.11, 3.12 or 3.13"
     rm -rf "$venv"
 fi
 if [ ! -x "$venv/bin/pip" ]; then

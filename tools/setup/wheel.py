@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Makes the wheel of the tools, with all files built for them: `make wheel`.
 
-The wheel holds the package, in it a small tree of the layout that `ethosu_tools/paths.py` expects,
-and next to it the stubs of the firmware's modules (PEP 561). Its tag is the oldest glibc that
-its libraries require. Building it is reproducible.
+The wheel holds the package, in it a small tree of the layout that `ethosu_tools/base/paths.py`
+expects, and next to it the stubs of the firmware's modules (PEP 561). Its tag is the oldest glibc
+that its libraries require. Building it is reproducible.
 """
 
 import os
@@ -18,7 +18,8 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
-from ethosu_tools import boards, paths
+from ethosu_tools import boards
+from ethosu_tools.base import paths
 
 LIBRARIES = (
     "sim_host/libethosu_sim.so",

@@ -17,14 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from ethosu_tools import paths, romfs, tflite
-from ethosu_tools.arrays import Array
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.files import write_whole
-from ethosu_tools.qemu import Machine
-from ethosu_tools.tflite import model_metadata
-from ethosu_tools.tflite.writer import Graph, write
-from ethosu_tools.vela import compile_model
+from ethosu_tools.base import paths
+from ethosu_tools.base.files import write_whole
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.compile.vela import compile_model
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs, tflite
+from ethosu_tools.model.arrays import Array
+from ethosu_tools.model.tflite import model_metadata
+from ethosu_tools.model.tflite.writer import Graph, write
 
 NPU = "ethos-u55-128"
 LABELS = ("nothing", "red", "green")
@@ -89,12 +91,13 @@ def make_picture() -> Array:
     return picture
 
 
-def to_565(picture: Array) -> bytes:
-    """Width and height, two bytes each, then RGB565."""
-    red, green, blue = (picture[..., c].astype(np.uint16) for c in range(3))
-    both = (red >> 3) << 11 | (green >> 2) << 5 | blue >> 3
-    height, width = both.shape
-    return struct.pack("<HH", width, height) + both.astype("<u2").tobytes()
+def to_bmp(picture: Array) -> bytes:
+    """A .bmp file of 24 bits per pixel: rows from the bottom up, blue first."""
+    height, width, _ = picture.shape
+    rows = np.zeros((height, (3 * width + 3) // 4 * 4), np.uint8)
+    rows[:, : 3 * width] = picture[::-1, :, ::-1].reshape(height, 3 * width)
+    head = struct.pack("<IiiHHIIiiII", 40, width, height, 1, 24, 0, rows.size, 0, 0, 0, 0)
+    return b"BM" + struct.pack("<IHHI", 54 + rows.size, 0, 0, 54) + head + rows.tobytes()
 
 
 def rom_files(npu: str = NPU) -> dict[str, bytes]:
@@ -107,12 +110,12 @@ def rom_files(npu: str = NPU) -> dict[str, bytes]:
         counts = len(description.inputs), len(description.outputs)
         labels = model_metadata.ModelMetadata(LABELS)
         model = model_metadata.write(out.read_bytes(), labels, *counts)
-    return {"discs.tflite": model, "discs.565": to_565(make_picture())}
+    return {"discs.tflite": model, "discs.bmp": to_bmp(make_picture())}
 
 
 def find(script: Path, npu: str = NPU) -> list[Found]:
     """Run the example on an emulated board."""
-    with QemuBoard(Machine(npu, romfs=romfs.build(rom_files(npu)))) as board:
+    with QemuBoard(Machine(emulated(npu=npu), romfs=romfs.build(rom_files(npu)))) as board:
         printed = board.exec(script.read_text(), timeout=30)
     return [parse(line) for line in printed.splitlines()]
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import doc_rom
-from ethosu_tools import paths, romfs
+from ethosu_tools.base import paths
+from ethosu_tools.model import romfs
 from install_page import bundle
 
 HERE = Path(__file__).parent

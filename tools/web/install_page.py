@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import discs
-from ethosu_tools.wakeword import keywords, speech
+from ethosu_tools.addons.wakeword import keywords, speech
 
 HERE = Path(__file__).parent
-RULES = HERE.parent / "ethosu_tools/check/rules.py"
-PROGRAMS = [HERE / "page" / f"{name}.py" for name in ("check", "runtimes", "timing")]
+RULES = [HERE.parent / "ethosu_tools" / name for name in ("answers/rules.py", "sim/figures.py")]
+PROGRAMS = [HERE / "page" / f"{name}.py" for name in ("ask", "check", "timing")]
 LISTS = ("settings.json", "examples.json")
+KINDS = HERE.parent / "ethosu_tools/model/kinds.json"
 OTHERS = ("board_worker.mjs", "vela_worker.mjs", "sound_worklet.mjs", "file_notice.js", "style.css")
 # Python's library has no Brotli, but node's has.
 COMPRESS = """
@@ -71,7 +72,7 @@ EXAMPLES = (
 def make_examples(models: Path) -> None:
     """Collect the example models in this folder."""
     models.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "ethosu_tools.make_model", str(models)]
+    command = [sys.executable, "-m", "ethosu_tools.model.make_model", str(models)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     subprocess.run([*command, "mobilenet_v2"], check=True, stdout=subprocess.DEVNULL)
     for name in ("okay_nabu", "hey_jarvis"):
@@ -182,9 +183,10 @@ def main() -> None:
     small = parts / "models" / "small_cnn.tflite"
     subprocess.run([sys.executable, str(HERE / "settings.py"), small, settings], check=True)
     vela = parts / "vela/vela.wasm"
-    for file in (board, RULES, *PROGRAMS, *([vela] if vela.exists() else [])):
+    for file in (board, *RULES, *PROGRAMS, *([vela] if vela.exists() else [])):
         shutil.copy(file, files)
-    lists = [f"--alias:{name}={parts.absolute() / name}" for name in LISTS]
+    tables = [*(parts.absolute() / name for name in LISTS), KINDS.absolute()]
+    lists = [f"--alias:{path.name}={path}" for path in tables]
     # The terminal is a script of its own: it loads while the board starts.
     split = ("--splitting", "--chunk-names=[name]")
     known = f"--define:HAS_VELA={json.dumps(vela.exists())}"

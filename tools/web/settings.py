@@ -5,17 +5,16 @@
      "texts": [configuration text],
      "targets": [{"npu", "board": title or null, "system_config", "memory_mode", "standard",
                   "accelerator", "head", "text": index of texts, "options"}],
-     "systems": [{"name", "title", "npu", "mhz", "weights", "checked", "external",
-                  "memories": [struct npu_memory]}],
+     "systems": [{"name", "title", "npu", "weights", "memories": [struct npu_memory]}
+                 with what sim/latency.py's facts() has],
      "boards": [{"board", "npus", "heap", "rom", "fast", "reserve"}],
-     "interval": {"short_ms", "short_error", "error"},
      "runtimes": [{"name", "limits": {rule: {"value", "message", "source"}}}],
      "dtypes": {number in a .tflite: name},
      "renaming": [operator that only renames a tensor]}
 
 The configuration of a target is its head followed by its text; `standard` marks the default of
 `ethosu compile` for the NPU. `boards` has the room for a model on each board, by fit.py, in bytes;
-`runtimes` the other runtimes for a `.tflite`, of check/runtimes.py.
+`runtimes` the other runtimes for a `.tflite`, of answers/runtimes.py.
 Vela's own command line code runs here, up to the call of its core, so that the page needs no second
 list of Vela's options.
 """
@@ -32,14 +31,15 @@ from pathlib import Path
 from typing import Any
 
 from ethosu.vela import vela as vela_command
-from ethosu_tools import boards, fit, vela
-from ethosu_tools.boards import VelaFacts
-from ethosu_tools.check.runtimes import RUNTIMES
-from ethosu_tools.estimate import latency, systems
-from ethosu_tools.estimate.systems import System
+from ethosu_tools import boards
+from ethosu_tools.answers.runtimes import RUNTIMES
+from ethosu_tools.boards import VelaFacts, systems, targets
+from ethosu_tools.boards.systems import System
+from ethosu_tools.boards.targets import Target
+from ethosu_tools.compile import vela
+from ethosu_tools.compile.plan.kernels import RENAMING
 from ethosu_tools.model import DTYPES
-from ethosu_tools.plan.kernels import RENAMING
-from ethosu_tools.vela import Target
+from ethosu_tools.sim import fit, latency
 
 # Start of the text that is the same for all targets of a configuration file.
 _HEAD_LINES = 6
@@ -71,9 +71,9 @@ def record(
 
 def combinations() -> Iterator[tuple[str, Target, VelaFacts | None, str | None, bool]]:
     """The targets on the page: each NPU with each memory mode, and each board as it is."""
-    for npu, standard in vela.TARGETS.items():
+    for npu, standard in targets.TARGETS.items():
         yield npu, standard, None, None, True
-        for mode in vela.MEMORY_MODES:
+        for mode in targets.MEMORY_MODES:
             if mode != standard.memory_mode:
                 yield npu, Target(standard.system_config, mode), None, None, False
     for board in boards.every():
@@ -89,10 +89,8 @@ def timed(system: System) -> dict[str, Any]:
         "name": system.name,
         "title": system.title,
         "npu": system.npu,
-        "mhz": system.clock_hz / 1e6,
         "weights": system.weights.name,
-        "checked": system.checked,
-        "external": any(memory.external for memory, _ in system.memories),
+        **latency.facts(system),
         "memories": [memory.for_simulator(regions) for memory, regions in system.memories],
     }
 
@@ -125,18 +123,12 @@ def main() -> None:
                 "options": options,
             }
         )
-    interval = {
-        "short_ms": latency.SHORT_MS,
-        "short_error": latency.SHORT_ERROR,
-        "error": latency.ERROR,
-    }
     settings = {
         "vela_version": version("ethos-u-vela"),
         "texts": texts,
         "targets": targets,
         "systems": [timed(system) for system in systems.every()],
         "boards": [asdict(room) for board in boards.every() if (room := fit.room_of(board))],
-        "interval": interval,
         "runtimes": [asdict(each) for each in RUNTIMES if not each.programs],
         "dtypes": DTYPES,
         "renaming": RENAMING,

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
-from host_tests.kit import reference_cases
+from host_tests.kit import matrix, needs, reference_cases
 from host_tests.tools.qemu_plugin import releases
 
 NPUS = ("ethos-u55-256", "ethos-u55-128")
@@ -45,7 +46,7 @@ class Job:
 def _start(program: Path) -> Iterator[QemuBoard]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ETHOSU_QEMU", str(program))
-        machine = Machine(NPUS[0], npu1=NPUS[1])
+        machine = Machine(emulated(npu=NPUS[0], npu1=NPUS[1]))
     with QemuBoard(machine) as board:
         yield board
 
@@ -55,9 +56,11 @@ def installed() -> Iterator[QemuBoard]:
     yield from _start(releases.installed())
 
 
-@pytest.fixture(scope="session")
-def newer(newer_qemu: Path) -> Iterator[QemuBoard]:
-    yield from _start(newer_qemu)
+@pytest.fixture(
+    scope="session", params=matrix.cases(releases.ALL, {releases.INSTALLED, releases.NEWEST})
+)
+def on_qemu(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
+    yield from _start(needs.qemu(request.param))
 
 
 def _fresh(board: QemuBoard) -> QemuBoard:
@@ -72,10 +75,10 @@ def two_npus(installed: QemuBoard) -> QemuBoard:
     return _fresh(installed)
 
 
-@pytest.fixture(params=["installed", "newer"])
-def each(request: pytest.FixtureRequest) -> QemuBoard:
+@pytest.fixture
+def each(on_qemu: QemuBoard) -> QemuBoard:
     """The board on every release of QEMU, after a soft reset."""
-    return _fresh(request.getfixturevalue(request.param))
+    return _fresh(on_qemu)
 
 
 @pytest.fixture(scope="session")

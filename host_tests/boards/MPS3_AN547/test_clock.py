@@ -4,12 +4,12 @@
 The SysTick is loaded for each alarm, and what happens in between is not counted by it.
 """
 
-from pathlib import Path
-
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
+from host_tests.kit import matrix, needs
 from host_tests.tools.qemu_plugin import releases
 
 COUNTER = """\
@@ -37,21 +37,22 @@ WAITS = {
     "asyncio": ("lambda: asyncio.run(sleeps(200))", 1),
     "awake": ("lambda: sum(range(100000))", 3),
 }
-# QEMU 7.2 can't tell the time of a CPU that sleeps with sleep=off.
-CLOCKS = {"installed": "shift=3", "newer": "shift=3,sleep=off"}
+QUICK = {releases.INSTALLED, releases.NEWEST}
 
 
-@pytest.fixture(scope="module", params=CLOCKS)
+def clock(program):
+    """QEMU 7.2 can't tell the time of a CPU that sleeps with sleep=off."""
+    return "shift=3,sleep=off" if releases.version(program) >= (10,) else "shift=3"
+
+
+@pytest.fixture(scope="module", params=matrix.cases(releases.ALL, QUICK))
 def counted(request):
     """A board whose time is that of its instructions, on each release of QEMU."""
-    newer = request.param == "newer"
-    program: Path = request.getfixturevalue("newer_qemu") if newer else releases.installed()
+    program = needs.qemu(request.param)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ETHOSU_QEMU", str(program))
         machine = Machine(
-            board="MPS3_AN547",
-            timed=True,
-            more_options=["-icount", CLOCKS[request.param]],
+            emulated("MPS3_AN547"), timed=True, more_options=["-icount", clock(program)]
         )
     with QemuBoard(machine) as board:
         board.exec(COUNTER)
@@ -64,7 +65,7 @@ def test_the_clock_does_not_drift(counted, wait):
     assert abs(counted.eval(f"late({code}, {times})", timeout=120)) < 100  # of 0.3 to 4 seconds
 
 
-@pytest.mark.parametrize("counted", ["newer"], indirect=True)
+@pytest.mark.parametrize("counted", matrix.cases(list(releases.SUITES), QUICK), indirect=True)
 def test_a_timer_that_shares_the_counter_does_not_disturb_it(counted):
     """It wakes the sleeping CPU, which sleeps on, and fires when it should."""
     counted.exec(

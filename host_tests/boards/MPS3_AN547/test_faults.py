@@ -2,8 +2,9 @@
 """Each fault the emulator can inject gives its own error; the next inference is exact."""
 
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.kit import board_models
 
@@ -77,7 +78,9 @@ def test_unknown_fault_is_refused(two_npus, name):
 
 
 def test_fault_from_the_command_line(load):
-    with QemuBoard(Machine(NPUS[0], plugin_options=["fault=npu.bus-error:2"])) as board:
+    with QemuBoard(
+        Machine(emulated(npu=NPUS[0]), plugin_options=["fault=npu.bus-error:2"])
+    ) as board:
         board.exec("import ethosu")
         load(board)
         for _ in range(2):

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from ethosu_tools import decode
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.debug import decode
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.kit import board_models, reference_cases
 from host_tests.tools.qemu_plugin import releases
@@ -45,7 +46,7 @@ class Pair:
 def machine(request: pytest.FixtureRequest) -> Iterator[Pair]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ETHOSU_QEMU", str(releases.installed()))
-        started = Machine(request.param[0], npu1=request.param[1])
+        started = Machine(emulated(npu=request.param[0], npu1=request.param[1]))
     with QemuBoard(started) as board:
         yield Pair(board, request.param)
 

@@ -9,10 +9,13 @@ import math
 import os
 
 import pytest
-from ethosu_tools import plan, romfs
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.mixed_models import MixedNet
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.compile import plan
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
+
+from host_tests.kit.mixed_models import MixedNet
 
 # The board's clock ticks at different times in each run, so it must be excluded.
 MEASURE = """\
@@ -86,7 +89,7 @@ def layers(tmp_path):
 def measure(layers, firmware):
     image = romfs.build({path.name: path.read_bytes() for _, path in layers.values()})
     machine = Machine(
-        board="MPS3_AN547", firmware=firmware, repeatable=True, romfs=image, coherence="off"
+        emulated("MPS3_AN547", firmware=firmware, coherence="off"), repeatable=True, romfs=image
     )
     with QemuBoard(machine) as board:
         board.exec(MEASURE)

@@ -5,10 +5,13 @@ One model runs twice, on an emulated board whose time depends only on instructio
 planned for the smallest arena, and planned so that CPU operators run during NPU calls.
 """
 
-from ethosu_tools import plan, romfs, vela
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.mixed_models import MODELS
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.compile import plan, vela
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
+
+from host_tests.kit.mixed_models import MODELS
 
 MEASURE = """\
 import emulator, ethosu, time
@@ -33,7 +36,7 @@ def test_overlapping_cpu_and_npu_saves_time(tmp_path):
         planned = tmp_path / f"{name}.tflite"
         plan.plan_file(compiled, planned, overlap=overlap)
         files[planned.name] = planned.read_bytes()
-    machine = Machine(board="MPS3_AN547", repeatable=True, romfs=romfs.build(files))
+    machine = Machine(emulated("MPS3_AN547"), repeatable=True, romfs=romfs.build(files))
     with QemuBoard(machine) as board:
         board.exec(MEASURE)
         separate, concurrent = (

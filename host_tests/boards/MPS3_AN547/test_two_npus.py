@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 
-from ethosu_tools.board import Board
+from ethosu_tools.link.board import Board
 
 from host_tests.kit import board_models
 

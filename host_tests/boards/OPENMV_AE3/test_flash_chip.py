@@ -4,10 +4,13 @@
 import os
 
 import pytest
-from ethosu_tools import boards, qemu, romfs
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.errors import InputError
-from ethosu_tools.qemu import Machine
+from ethosu_tools import boards
+from ethosu_tools.base.errors import InputError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link import qemu
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
 
 from host_tests.kit.board_models import raised
 
@@ -19,7 +22,7 @@ FILLED = os.urandom(3_000_000)
 def board(compiled, small_models):
     model = compiled(small_models["small_cnn"], FACTS.npus[0])
     files = {"1.bin": FILLED, "model.tflite": model.read_bytes()}
-    with QemuBoard(Machine(board=FACTS.name, romfs=romfs.build(files))) as board:
+    with QemuBoard(Machine(emulated(FACTS.name), romfs=romfs.build(files))) as board:
         yield board
 
 
@@ -55,4 +58,4 @@ def test_small_images_use_the_boards_own_memory():
 def test_timed_runs_are_rejected():
     image = romfs.build({"1.bin": FILLED})
     with pytest.raises(InputError, match="omit --timed"):
-        Machine(board=FACTS.name, romfs=image, timed=True)
+        Machine(emulated(FACTS.name), romfs=image, timed=True)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import random
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.errors import BoardError, BoardTimeoutError, RemoteError
-from ethosu_tools.qemu import Machine
+from ethosu_tools.base.errors import BoardError, BoardResetError, BoardTimeoutError, RemoteError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from ..common import FoundError
 from .common import NPUS, Level, turn_of
@@ -167,21 +167,6 @@ def draw(seed: int, npu: str, number: int, durations: dict[str, int]) -> Round:
     return Round(number, use, tuple(rows))
 
 
-class Restarted(Exception):  # noqa: N818  # not an error
-    """The board restarted and is at its prompt."""
-
-
-def _watch() -> tuple[bytearray, Callable[[bytes], None]]:
-    heard = bytearray()
-
-    def on_output(data: bytes) -> None:
-        heard.extend(data)
-        if heard.endswith(b"\n>>> "):
-            raise Restarted
-
-    return heard, on_output
-
-
 class Running:
     """One emulated board and its findings."""
 
@@ -196,7 +181,7 @@ class Running:
         image = rom_image((npu, second or npu), "faults_on_board.py")
         name = NVM_BOARD if npu == NVM_NPU else None
         self.board = QemuBoard(
-            Machine(npu, board=name, npu1=second, romfs=image, repeatable=not host_time)
+            Machine(emulated(name, npu, npu1=second), romfs=image, repeatable=not host_time)
         )
         try:
             self._begin()
@@ -238,13 +223,13 @@ class Running:
             name, _, function = fault.name.partition(" ")
             action = function if name == "board.call" else action
             rows.append((name, count, after))
-        heard, on_output = _watch()
+        heard = bytearray()
         self.board.start(f"attempt({drawn.use!r}, {rows}, {action!r})")
         result = "no result"
         try:
-            self.board.finish(timeout=SILENCE_S, on_output=on_output)
+            self.board.finish(timeout=SILENCE_S, on_output=heard.extend)
             result = heard.decode(errors="replace").rpartition("result: ")[2].splitlines()[0]
-        except Restarted:
+        except BoardResetError:
             result = "restarted"
         except RemoteError as error:
             if "KeyboardInterrupt" not in str(error):

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ethosu_tools import make_model, mixed_models, plan, romfs
-from ethosu_tools.oracle import Oracle
-from ethosu_tools.vela import compile_model
+from ethosu_tools.compile import plan
+from ethosu_tools.compile.vela import compile_model
+from ethosu_tools.model import make_model, romfs
+from ethosu_tools.sim.oracle import Oracle
 
-from host_tests.kit import vela_once
+from host_tests.kit import mixed_models, vela_once
 
 HERE = Path(__file__).parent
 STEPS = 4

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from ..common import FoundError
 from .common import NPUS, Level, turn_of
@@ -28,7 +29,9 @@ class Working:
 
     def __init__(self, npu: str, mode: str) -> None:
         image = rom_image((npu, NPUS[npu]), "soak_on_board.py")
-        self.board = QemuBoard(Machine(npu, npu1=NPUS[npu], romfs=image, coherence=mode))
+        self.board = QemuBoard(
+            Machine(emulated(npu=npu, npu1=NPUS[npu], coherence=mode), romfs=image)
+        )
         try:
             self.board.exec("exec(open('/rom/program.py').read())\nwork(100, 0)", timeout=SILENCE_S)
             free, self.counts = self.board.eval("level()")

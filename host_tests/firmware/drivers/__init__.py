@@ -3,7 +3,9 @@
 
 from typing import Any
 
-from ethosu_tools import board_files, boards, paths
+from ethosu_tools import boards
+from ethosu_tools.base import paths
+from ethosu_tools.boards import board_files
 
 from host_tests.kit import matrix
 

@@ -5,9 +5,10 @@ Compares the board's `arm_ethos_io_memcpy`, which sleeps while the DMA controlle
 with the weak default, the C library's memcpy.
 """
 
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.layers import views
-from ethosu_tools.qemu import Machine
+from ethosu_tools.answers import views
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 SIZES = tuple(16 << shift for shift in range(13))  # 16 bytes to 64 KB
 REFERENCE_BYTES = 64 * 1024
@@ -46,12 +47,12 @@ _HEAD = ("bytes", "CPU", "hook", "ratio", "by")
 
 def measure(board: str, coherence: str = "off") -> dict:
     """Copies of each size on an emulated board, `reference` of 64 KB and from an odd address."""
-    machine = Machine(board=board, repeatable=True, coherence=coherence)
-    with QemuBoard(machine) as emulated:
-        emulated.exec(_PREPARE.format(size=max(SIZES) + 64, repeats=REPEATS), timeout=60)
-        rows = [_copy(emulated, size) for size in SIZES]
-        unaligned = _copy(emulated, REFERENCE_BYTES, 3, 1)
-        counters = emulated.eval("dma.counters()")
+    machine = Machine(emulated(board, coherence=coherence), repeatable=True)
+    with QemuBoard(machine) as running:
+        running.exec(_PREPARE.format(size=max(SIZES) + 64, repeats=REPEATS), timeout=60)
+        rows = [_copy(running, size) for size in SIZES]
+        unaligned = _copy(running, REFERENCE_BYTES, 3, 1)
+        counters = running.eval("dma.counters()")
     reference = next(row for row in rows if row["bytes"] == REFERENCE_BYTES)
     shown = [
         (

@@ -10,6 +10,8 @@ import pytest
 from host_tests.kit import sharing
 
 COPIES = 150
+# enum ethosu_cache
+WRITE_BACK, WRITE_THROUGH, UNCACHED = range(3)
 FRAME = "dma_copy.c"
 
 # The data structure each driver shares with its controller, if any.
@@ -76,6 +78,17 @@ UPKEEP_OF_DRIVERS = {
         "false",
     ),
 }
+# Without a cache, only barriers complete the stores that a transfer needs.
+BEFORE_START = "    ethosu_ext_memory_barrier(); // complete writes that the controller reads\n"
+BARRIERS = {driver: (f"dma_{driver}.c", (BEFORE_START, "")) for driver in DRIVERS}
+BARRIERS["after a transfer"] = (FRAME, ("    ethosu_ext_memory_barrier();\n", ""))
+BARRIERS["after the start"] = (
+    "dma_pl081.c",
+    (
+        BEFORE_START + "    controller()->channel.configuration = ENABLE | INTERRUPTS;\n",
+        "    controller()->channel.configuration = ENABLE | INTERRUPTS;\n" + BEFORE_START,
+    ),
+)
 # Makes one copy take several transfers, each started by the previous one's interrupt.
 SHORT = {
     "350": ("#define UNITS_MAX 0xFFFFu", "#define UNITS_MAX 0xFFu"),
@@ -111,13 +124,16 @@ def _build(
         + ["-Wno-unused-function", "-no-pie", *how]
         + [f'-D{macro}="{path}"' for macro, path in sources.items()]
         + ([f"-DSHARED={DRIVERS[driver]}"] if DRIVERS[driver] else [])
-        + [f"-I{folder}" for folder in folders]
+        + ["-DETHOSU_IO_HEADER=<dma_io.h>", *(f"-I{folder}" for folder in folders)]
         + [here / "dma_caches.c", *cache, module / "driver/ethosu_memory.c", "-o"],
     )
 
 
-def _run(program: Path, copies: int, seed: int) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([program, str(copies), str(seed)], capture_output=True, text=True)
+def _run(
+    program: Path, copies: int, seed: int, cache: int = WRITE_BACK
+) -> subprocess.CompletedProcess[str]:
+    command = [program, *map(str, (copies, seed, cache))]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module", params=DRIVERS)
@@ -131,8 +147,9 @@ def _check(done: subprocess.CompletedProcess[str]) -> None:
     assert all(counts), "transfers, copies by the CPU, errors, time-outs: each has happened"
 
 
-def test_every_copy_is_right(program):
-    _check(_run(program, COPIES, 1))
+@pytest.mark.parametrize("cache", [WRITE_BACK, WRITE_THROUGH, UNCACHED])
+def test_every_copy_is_right(program, cache):
+    _check(_run(program, COPIES, 1, cache))
 
 
 @pytest.mark.slow
@@ -147,9 +164,11 @@ def test_a_copy_of_several_transfers_is_right(repo, driver):
     _check(_run(_build(repo, driver, changes), COPIES, 1))
 
 
-def _goes_wrong(repo: Path, driver: str, file: str, change: tuple[str, str]) -> None:
+def _goes_wrong(
+    repo: Path, driver: str, file: str, change: tuple[str, str], cache: int = WRITE_BACK
+) -> None:
     """Without sanitizers: the copy's result must show it."""
-    done = _run(_build(repo, driver, {file: change}, ["-O0"]), COPIES, 1)
+    done = _run(_build(repo, driver, {file: change}, ["-O0"]), COPIES, 1, cache)
     assert done.returncode == 1, done.stdout + done.stderr
 
 
@@ -171,3 +190,9 @@ def test_copies_fail_without_each_cache_operation(repo, driver, name):
 @pytest.mark.parametrize(("driver", "name"), UPKEEP_OF_DRIVERS)
 def test_the_controller_fails_without_each_cache_operation(repo, driver, name):
     _goes_wrong(repo, driver, f"dma_{driver}.c", UPKEEP_OF_DRIVERS[driver, name])
+
+
+@pytest.mark.parametrize("name", BARRIERS)
+def test_copies_fail_without_each_barrier(repo, name):
+    file, change = BARRIERS[name]
+    _goes_wrong(repo, name if name in DRIVERS else "pl081", file, change, UNCACHED)

@@ -6,10 +6,11 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from ethosu_tools import coherence
-from ethosu_tools.board import Board, QemuBoard
-from ethosu_tools.make_model import Net
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards import coherence
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import Board, QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model.make_model import Net
 
 from host_tests.firmware.conftest import start
 from host_tests.kit import board_models, firmware_image
@@ -50,7 +51,7 @@ SIZES = (0, 1, 31, 32, 735, 4095, 4096, 8191, 16379, 16381, 33000, 65536)
 @pytest.fixture(scope="module", params=EACH_DMA)
 def running(request: pytest.FixtureRequest, each_qemu: None) -> Iterator[QemuBoard]:
     """Each board in turn."""
-    with QemuBoard(Machine(board=request.param)) as board:
+    with QemuBoard(Machine(emulated(request.param))) as board:
         yield board
 
 
@@ -199,7 +200,7 @@ def test_inference_is_exact_by_dma_and_by_cpu(copies, compiled, wide_case):
 
 def test_sleep_during_a_copy(running):
     """With instruction-based time, because the host may be busy."""
-    with QemuBoard(Machine(board=running.machine.board.name, repeatable=True)) as board:
+    with QemuBoard(Machine(emulated(running.machine.board.name), repeatable=True)) as board:
         board.exec("import dma, emulator\n" + HELPERS)
         board.exec(
             "slept = 0\nfor _ in range(20):\n    copy(65536)\n    slept += emulator.dma_slept()"
@@ -274,7 +275,7 @@ CLOCKS = {
 def test_without_its_clock_the_cpu_copies(name):
     """enable() returns False, because it cannot be used."""
     register, value = CLOCKS[name]
-    with QemuBoard(Machine(board=name)) as board:
+    with QemuBoard(Machine(emulated(name))) as board:
         board.exec(f"import dma, machine\nmachine.mem32[{register}] = {value}\n" + HELPERS)
         assert board.eval("dma.enable(True)") is False
         assert board.eval("[copy(size) for size in (100, 65536)]") == [True] * 2

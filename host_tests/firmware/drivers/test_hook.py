@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from ethosu_tools import paths
+from ethosu_tools.base import paths
 
 from host_tests.kit import sharing
 
@@ -30,8 +30,7 @@ def test_link_map_has_the_board_s_hook(image):
     used = text[text.index("Linker script and memory map") :]
     places = re.findall(rf"\.text\.{HOOK}\s+(0x\w+)\s+(0x\w+) (\S+)", used)
     assert [Path(place).name for _, _, place in places if int(_, 16)] == ["dma_copy.o"]
-    discarded = text[text.index("Discarded input sections") : text.index("Memory Configuration")]
-    assert f"{HOOK}.o" in discarded.split(f".text.{HOOK}", 1)[1].split("\n", 2)[1]
+    assert "defaults.a(ethosu_irq.o)" in text and f"defaults.a({HOOK}.o)" not in text
 
 
 def test_symbol_is_strong_and_from_the_board(image):
@@ -54,3 +53,24 @@ def test_calls_survive_the_link(image):
         head = text.rindex(">:\n", 0, match.start())
         callers.add(text[text.rindex("<", 0, head) + 1 : head])
     assert len(callers - INSTRUMENT_FUNCTIONS) >= 3, "in, out, and between NPU and CPU"
+
+
+def test_each_function_of_a_vendor_s_library_wins(tmp_path):
+    """LIBS: the image's own link, repeated with a static library that defines every hook."""
+    defined = sharing.run(["arm-none-eabi-nm", paths.firmware("MPS3_AN547")])
+    weak = re.findall(r"^\w+ W (ethosu_\w+|arm_\w+)$", defined, re.MULTILINE)
+    assert len(weak) >= 9
+    (tmp_path / "own.c").write_text("".join(f"void {name}(void) {{}}\n" for name in weak))
+    flags = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard", "-ffunction-sections"]
+    own = tmp_path / "own.o"
+    sharing.run(["arm-none-eabi-gcc", *flags, "-c", tmp_path / "own.c", "-o", own])
+    sharing.run(["arm-none-eabi-ar", "rcs", tmp_path / "libown.a", own])
+    done = sharing.try_make(
+        *("firmware", "BOARD=MPS3_AN547", f"LIBS={tmp_path}/libown.a", "V=1", "--dry-run"),
+        *("-W", "sections.ld"),
+    )
+    (command,) = re.findall(r"^(arm-none-eabi-gcc .* -o )\S+(.*libown\.a.*)$", done.stdout, re.M)
+    words = f"{command[0]}{tmp_path}/image{command[1]}".split()
+    sharing.run([word for word in words if not word.startswith("-Wl,-Map=")], paths.root())
+    found = sharing.run(["arm-none-eabi-nm", tmp_path / "image"])
+    assert [name for name in weak if not re.search(rf" T {name}$", found, re.MULTILINE)] == []

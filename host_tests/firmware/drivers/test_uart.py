@@ -4,8 +4,9 @@
 from collections.abc import Iterator
 
 import pytest
-from ethosu_tools.board import Board, QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import Board, QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.firmware.test_uart import flood
 from host_tests.kit import matrix
@@ -43,7 +44,7 @@ def divisor(base):
 @pytest.fixture(scope="module", params=BY_DRIVER["16550"])
 def uart_only(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
     """A board without the emulator's fast console."""
-    with QemuBoard(Machine(board=request.param, console="uart")) as board:
+    with QemuBoard(Machine(emulated(request.param, console="uart"))) as board:
         yield board
 
 
@@ -90,7 +91,7 @@ SPOILED = {
 @pytest.mark.parametrize("what", SPOILED)
 def test_an_scb_that_is_set_up_wrongly_is_silent(what: str) -> None:
     register, value, reason = SPOILED[what]
-    with QemuBoard(Machine(board=BY_DRIVER["scb"][0])) as board:
+    with QemuBoard(Machine(emulated(BY_DRIVER["scb"][0]))) as board:
         board.exec(f"from machine import mem32\nsaved = mem32[{register}]")
         board.exec(
             f"mem32[{register}] = {value}\nmem32[0x429A0240] = 65\nmem32[{register}] = saved"

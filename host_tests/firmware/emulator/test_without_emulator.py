@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-from ethosu_tools import paths
-from ethosu_tools.errors import RemoteError
+from ethosu_tools.base import paths
+from ethosu_tools.base.errors import RemoteError
 
 from host_tests.firmware.conftest import build, start
 from host_tests.kit import sharing

@@ -6,8 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from ethosu_tools import boards, flash, vela
+from ethosu_tools import boards
 from ethosu_tools.boards import Span
+from ethosu_tools.compile import vela
+from ethosu_tools.link import bringup, flash
 
 from host_tests.firmware.conftest import build
 from host_tests.kit import firmware_image, sharing
@@ -43,6 +45,7 @@ def copied(repo, empty_tree):
 
 def test_its_copy_is_a_board(copied):
     assert boards.names() == ["COPY"]
+    assert copied.first_failure.check in [check.name for check in bringup.CHECKS]
 
 
 def test_values_given_twice_agree(copied, image):
@@ -66,7 +69,7 @@ def test_values_given_twice_agree(copied, image):
     assert (sram.start, sram.end) == (shared.start, shared.end)
     assert shared.holds(copied.qemu.window.start, copied.qemu.window.size)
     for name, settings in copied.flash.items():
-        assert flash.WAYS[name].check(copied) == settings
+        assert flash.WAYS[name].check(copied, {}) == settings
 
 
 def test_a_model_is_compiled_for_its_copy(copied, small_models, tmp_path):

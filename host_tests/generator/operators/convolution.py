@@ -51,6 +51,7 @@ def bias(b: Builder, x: Value, scales: np.ndarray, count: int) -> Value | None:
         return None
     limit = 1 << (20 if x.dtype == "int16" else 12)
     data = b.draws.rng().integers(-limit, limit, count)
+    # Vela defect: int32-bias-of-int16
     return b.constant(data.astype(np.int64 if x.dtype == "int16" else np.int32), scales)
 
 
@@ -97,8 +98,10 @@ def _sliding(b: Builder, x: Value, largest: int = 11) -> tuple[int, int, int, in
     kw = kh if square else draws.choice((1, 3, 2, 5, 7, largest))
     sh = draws.integer(1, 3) if draws.chance(40) else 1
     sw = sh if square or draws.chance(50) else draws.integer(1, 3)
-    dh = draws.integer(1, 3) if sh == 1 and sw == 1 and draws.chance(25) else 1
+    dh = draws.integer(1, 4 if b.free else 3) if draws.chance(25) else 1
     dw = dh if square else draws.choice((1, dh))
+    if b.free and draws.chance(40):
+        sh, sw = draws.integer(1, 7), draws.integer(1, 7)
     return kh, kw, sh, sw, dh, dw, paddings(b, x)
 
 
@@ -107,11 +110,13 @@ def conv_2d(b: Builder) -> None:
     x = b.pick(batch=True)
     n, h, w, c = x.shape
     kh, kw, sh, sw, dh, dw, padding = _sliding(b, x)
-    if padding == VALID and b.draws.chance(10):
+    if not b.free and padding == VALID and b.draws.chance(10):
         x = b.pick_to_reshape(shape=x.shape)  # Vela reshapes the input for strides beyond 3
         sh, sw, dh, dw = b.draws.integer(1, 6), b.draws.integer(1, 6), 1, 1
     # Vela defect: groups-of-batch
     groups = b.draws.choice([g for g in (1, 1, 1, 2, 3, 4) if c % g == 0]) if n == 1 else 1
+    if b.free and groups > 1 and padding == SAME:
+        sh, sw = min(sh, 3), min(sw, 3)  # Vela defect: padding-of-groups
     oc = b.draws.size(48)
     oc = -(-oc // groups) * groups
     shape = (n, window(h, kh, sh, dh, padding), window(w, kw, sw, dw, padding), oc)
@@ -138,6 +143,8 @@ def depthwise_conv_2d(b: Builder) -> None:
     kh, kw, sh, sw, dh, dw, padding = _sliding(b, x)
     multiplier = b.draws.integer(1, 4) if b.draws.chance(30) else 1
     oc = c * multiplier
+    if oc > 16:
+        sh, sw = min(sh, 3), min(sw, 3)  # Vela defect: depthwise-strides-in-slices
     shape = (n, window(h, kh, sh, dh, padding), window(w, kw, sw, dw, padding), oc)
     kernel = weights(b, (1, kh, kw, oc), 3)
     biases, out = _finish(b, "depthwise", x, kernel, shape, kh * kw)
@@ -160,24 +167,28 @@ def depthwise_conv_2d(b: Builder) -> None:
 
 
 def transpose_conv(b: Builder) -> None:
-    """TRANSPOSE_CONV, strides 1x1 and 2x2."""
-    x = b.pick(largest=12, avoid=b.parts)  # Vela defect: transpose-conv-of-slice
+    """TRANSPOSE_CONV, with the strides that Vela allows."""
+    # Vela defect: transpose-conv-of-slice
+    x = b.pick(largest=12, avoid=b.parts, batch=True)
     n, h, w, c = x.shape
-    stride = b.draws.choice((2, 1))
-    kh, kw = b.draws.integer(1, 5), b.draws.integer(1, 5)
+    strides = _transposed_strides(b, h)
+    kernels = (b.draws.integer(1, 1 if h == 1 and strides == (1, 2) else 5), b.draws.integer(1, 5))
     padding = b.draws.choice((SAME, VALID))
+    if any(stride - kernel >= 2 for stride, kernel in zip(strides, kernels, strict=True)):
+        padding = VALID  # Vela defect: transpose-conv-of-small-kernel
     oc = b.draws.size(24)
     shape = (
         n,
         *(
-            size * stride if padding == SAME else size * stride + max(k - stride, 0)
-            for size, k in ((h, kh), (w, kw))
+            size * stride + (max(k - stride, 0) if padding == VALID else 0)
+            for size, k, stride in zip((h, w), kernels, strides, strict=True)
         ),
         oc,
     )
-    kernel = weights(b, (oc, kh, kw, c), 0)
-    biases, out = _finish(b, "transpose", x, kernel, shape, kh * kw * c // stride**2)
-    if min(kh, kw) < stride:
+    kernel = weights(b, (oc, *kernels, c), 0)
+    terms = int(np.prod(kernels)) * c // int(np.prod(strides))
+    biases, out = _finish(b, "transpose", x, kernel, shape, terms)
+    if any(k < stride for k, stride in zip(kernels, strides, strict=True)):
         # Vela defect: transpose-conv-into-part
         b.standalone.add(out.index)
     b.operator(
@@ -186,9 +197,17 @@ def transpose_conv(b: Builder) -> None:
         [out],
         "TransposeConvOptions",
         padding=padding,
-        strideH=stride,
-        strideW=stride,
+        strideH=strides[0],
+        strideW=strides[1],
     )
+
+
+def _transposed_strides(b: Builder, height: int) -> tuple[int, int]:
+    """Any on Ethos-U85; on the others 1 or 2, and 1x2 of a row with a kernel of one row."""
+    if b.free:
+        return b.draws.integer(1, 5), b.draws.integer(1, 5)
+    stride = b.draws.choice((2, 1))
+    return (1 if height == 1 and stride == 2 and b.draws.chance(50) else stride), stride
 
 
 def fully_connected(b: Builder) -> None:

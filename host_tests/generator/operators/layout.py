@@ -45,7 +45,7 @@ def concatenation(b: Builder) -> None:
 
 def pack(b: Builder) -> None:
     """PACK: a new axis."""
-    x = b.pick(ranks=(3, 2), avoid=b.standalone)
+    x = b.pick(ranks=(3, 2), avoid=b.standalone | b.unpacked)  # Vela defect: unpack-of-channels
     others = [
         b.input(x.shape, x.dtype, x.scale, x.zero_point) for _ in range(b.draws.integer(0, 2))
     ]
@@ -64,6 +64,8 @@ def unpack(b: Builder) -> None:
     axis = b.draws.choice(axes)
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
     outs = [_part(b, x, shape) for _ in range(x.shape[axis])]
+    if axis == x.rank - 1:
+        b.unpacked |= {out.index for out in outs}
     b.operator("UNPACK", [x], outs, "UnpackOptions", axis=axis, num=len(outs))
 
 
@@ -89,13 +91,15 @@ def mirror_pad(b: Builder) -> None:
 
 
 def _padded(b: Builder, most: int, mirror: int | None = None) -> tuple[Value, Value, Value]:
-    x = b.pick(ranks=_RANKS, avoid=b.standalone)
+    x = b.pick(ranks=_RANKS, avoid=b.standalone, batch=True)
     rows = []
     for axis, size in enumerate(x.shape):
         limit = most if mirror is None else min(most, size - 1 + mirror)
         # Vela defect: mirror-pad-of-channels
         channels = axis == x.rank - 1 and (mirror is not None or not b.draws.chance(40))
-        if (axis == 0 and x.rank > 2) or channels:
+        # Vela defect: mirror-pad-of-batch
+        batch = axis == 0 and x.rank > 2 and (mirror is not None or not b.draws.chance(15))
+        if batch or channels:
             limit = 0
         rows.append([b.draws.integer(0, max(limit, 0)), b.draws.integer(0, max(limit, 0))])
     shape = [size + before + after for size, (before, after) in zip(x.shape, rows, strict=True)]

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..builder import Builder, UnsuitableError, Value
-from .convolution import VALID, paddings, window
+from .convolution import SAME, VALID, paddings, window
 
 
 def _pool(kind: str) -> Callable[[Builder], None]:
     def make(b: Builder) -> None:
         draws = b.draws
-        x = b.pick(batch=True)
+        # Vela defect: unpack-of-channels
+        x = b.pick(batch=True, avoid=b.unpacked if kind == "AVERAGE_POOL_2D" else ())
         n, h, w, c = x.shape
         kh, kw = draws.integer(1, 8), draws.integer(1, 8)
         if draws.chance(10):
@@ -20,10 +21,14 @@ def _pool(kind: str) -> Callable[[Builder], None]:
         sh = draws.integer(1, 3)
         sw = sh if draws.chance(60) else draws.integer(1, 3)
         padding = paddings(b, x)
-        if padding == VALID and draws.chance(15):
+        if (b.free or padding == VALID) and draws.chance(50 if b.free else 15):
             sh, sw = draws.integer(1, 8), draws.integer(1, 8)
+        if n > 1 and kind == "AVERAGE_POOL_2D" and padding == SAME:
+            sh, sw = min(sh, 3), min(sw, 3)  # Vela defect: average-pool-of-batch
         shape = (n, window(h, kh, sh, 1, padding), window(w, kw, sw, 1, padding), c)
         out = b.tensor(shape, x.dtype, x.scale, x.zero_point)
+        if b.free and kind == "AVERAGE_POOL_2D" and padding == SAME and max(sh, sw) > 3:
+            b.standalone.add(out.index)  # Vela defect: average-pool-before-pad
         b.operator(
             kind,
             [x],
@@ -58,7 +63,7 @@ def reduced(x: Value, axes: Sequence[int], keep: bool) -> tuple[int, ...]:
 
 def mean(b: Builder) -> None:
     """MEAN along one or several axes."""
-    x = b.pick(ranks=(4, 3, 2))
+    x = b.pick(ranks=(4, 3, 2), avoid=b.unpacked)  # Vela defect: unpack-of-channels
     axes, keep = axes_of(b, x), b.draws.chance(50)
     scale = x.scale * b.draws.choice((1.0, 0.7, 1.9))
     out = b.tensor(reduced(x, axes, keep), x.dtype, scale)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ethosu_tools.bisection.known import BOUNDS
-from ethosu_tools.oracle import OPTIMISED
+from ethosu_tools.compile.known import BOUNDS
+from ethosu_tools.sim.oracle import OPTIMISED
 
 from ..builder import Builder, UnsuitableError
 from . import (
@@ -100,6 +100,7 @@ GENERATORS = dict(sorted(_OPERATORS.items()))
 
 # As for the smaller NPUs (see __init__.py).
 ALONE = {
+    "SUM",
     *OPTIMISED,
     *BOUNDS,
     *("READ_VARIABLE", "ASSIGN_VARIABLE"),  # Vela defect: variable-start-value

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ethosu_tools.tflite.writer import Graph
+from ethosu_tools.model.tflite.writer import Graph
 
 from ..builder import Builder
 from .layout import like

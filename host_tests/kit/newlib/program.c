@@ -39,19 +39,56 @@ static void place(const char *argument)
     printf("stack %p heap %p\n", __builtin_frame_address(0), malloc(16));
 }
 
+static uint32_t semihosting(uint32_t number, const void *block)
+{
+    register uint32_t operation __asm("r0") = number;
+    register const void *place __asm("r1") = block;
+    __asm volatile("bkpt 0xAB" : "+r"(operation) : "r"(place) : "memory");
+    return operation;
+}
+
 /** Print the block of SYS_HEAPINFO. */
 static void heapinfo(const char *argument)
 {
     (void)argument;
     uint32_t block[4] = {1, 1, 1, 1}, *pointer = block;
-    register uint32_t operation __asm("r0") = 0x16;
-    register uint32_t **place_of_pointer __asm("r1") = &pointer;
-    __asm volatile("bkpt 0xAB" : "+r"(operation) : "r"(place_of_pointer) : "memory");
+    semihosting(0x16, &pointer);
     printf("heapinfo");
     for (int i = 0; i < 4; i++) {
         printf(" %lx", (unsigned long)block[i]);
     }
     printf("\n");
+}
+
+/**
+ * NAME,OPERATION,WORD,...: a call as it is, and print what it returns and SYS_ERRNO. A word is a
+ * number, "@TEXT" for the address of a text, "$" for the value before, or "&" for a buffer, whose
+ * text is printed. A word "at" before a number: the address of the block.
+ */
+static void call(const char *argument)
+{
+    static uint32_t before;
+    char line[8192], buffer[64];
+    uint32_t block[8] = {0}, count = 0;
+    const void *place = block;
+    snprintf(line, sizeof line, "%s", argument);
+    char *name = strtok(line, ","), *word = strtok(NULL, ",");
+    uint32_t operation = strtoul(word, NULL, 0);
+    buffer[0] = '\0';
+    while ((word = strtok(NULL, ",")) && count < 8) {
+        if (strncmp(word, "at", 2) == 0) {
+            place = (const void *)strtoul(word + 2, NULL, 0);
+            continue;
+        }
+        block[count++] = *word == '@'   ? (uint32_t)(word + 1)
+                         : *word == '$' ? before
+                         : *word == '&' ? (uint32_t)buffer
+                                        : strtoul(word, NULL, 0);
+    }
+    uint32_t result = semihosting(operation, place);
+    before = result;
+    long error = (long)semihosting(0x13, NULL);
+    printf("%s: %ld %ld%s%s\n", name, (long)result, error, *buffer ? " " : "", buffer);
 }
 
 /** IN,OUT: copy a file in upper case, and append its size. */
@@ -173,7 +210,21 @@ static void leave(const char *argument)
     exit(atoi(argument));
 }
 
-int main(int count, char **words)
+static void step(const char *word);
+
+/** FILE: steps, one a line. */
+static void script(const char *argument)
+{
+    char line[8192];
+    FILE *file = fopen(argument, "r");
+    while (file && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        step(line);
+    }
+    fclose(file);
+}
+
+static void step(const char *word)
 {
     static const struct {
         const char *name;
@@ -182,8 +233,20 @@ int main(int count, char **words)
         {"append", append},     {"copy", copy},        {"echo", echo},           {"error", error},
         {"heapinfo", heapinfo}, {"exit", leave},       {"malloc", malloc_bytes}, {"npu", npu},
         {"peek", peek},         {"place", place},      {"spin", spin},           {"touch", touch},
-        {"uart", uart},         {"write", write_line}, {"flood", flood},
+        {"uart", uart},         {"write", write_line}, {"flood", flood},         {"call", call},
+        {"script", script},
     };
+    const char *colon = strchr(word, ':');
+    size_t length = colon ? (size_t)(colon - word) : strlen(word);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        if (strlen(steps[i].name) == length && memcmp(steps[i].name, word, length) == 0) {
+            steps[i].act(colon ? colon + 1 : "");
+        }
+    }
+}
+
+int main(int count, char **words)
+{
     printf("%s:", words[0]);
     for (int i = 1; i < count; i++) {
         printf(" [%s]", words[i]);
@@ -191,13 +254,7 @@ int main(int count, char **words)
     printf("\n");
     fflush(stdout);
     for (int i = 1; i < count; i++) {
-        const char *colon = strchr(words[i], ':');
-        size_t length = colon ? (size_t)(colon - words[i]) : strlen(words[i]);
-        for (size_t j = 0; j < sizeof steps / sizeof steps[0]; j++) {
-            if (strlen(steps[j].name) == length && memcmp(steps[j].name, words[i], length) == 0) {
-                steps[j].act(colon ? colon + 1 : "");
-            }
-        }
+        step(words[i]);
     }
     return 0;
 }

@@ -10,12 +10,15 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from ethosu_tools import boards, paths, romfs, vela
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.coherence import OFF
-from ethosu_tools.layers import views
-from ethosu_tools.model import ModelFile, describe
-from ethosu_tools.qemu import Machine
+from ethosu_tools import boards
+from ethosu_tools.answers import views
+from ethosu_tools.base import paths
+from ethosu_tools.boards.coherence import OFF
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.compile import vela
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import ModelFile, describe, romfs
 
 ON_BOARD = Path(__file__).with_name("overhead_on_board.py")
 
@@ -44,12 +47,14 @@ def measure(files, npu=None, firmware=None):
         image = romfs.build({roms[name]: path.read_bytes() for name, path in compiled.items()})
         # Its clock counts instructions, so that no interrupt comes when a busy host chooses.
         machine = Machine(
-            npu, board=board.name, romfs=image, firmware=firmware, coherence=OFF, repeatable=True
+            emulated(board.name, npu, firmware=firmware, coherence=OFF),
+            romfs=image,
+            repeatable=True,
         )
-        with QemuBoard(machine) as emulated:
-            emulated.exec(ON_BOARD.read_text())
+        with QemuBoard(machine) as running:
+            running.exec(ON_BOARD.read_text())
             rows = {
-                name: _row(path, emulated.eval(f"measure('/rom/{roms[name]}')", timeout=120))
+                name: _row(path, running.eval(f"measure('/rom/{roms[name]}')", timeout=120))
                 for name, path in compiled.items()
             }
     figures = {"models": rows, **text_bytes(firmware.with_suffix(".map"))}
@@ -89,7 +94,9 @@ def text_bytes(map_file):
     folders = Counter()
     u85 = 0
     section = re.compile(
-        r"^ \.(?:text|rodata)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+\S*/ethosu/(\S+)/(\w+)\.o$", re.M
+        r"^ \.(?:text|rodata)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+"
+        r"\S*/ethosu/(\S+)/(?:defaults\.a\()?(\w+)\.o\)?$",
+        re.M,
     )
     for size, folder, file in section.findall(kept):
         folders[folder] += int(size, 16)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The module inside MicroPython's own ports, with their compiler flags and C libraries.
 
-All sources are compiled for a Cortex-M55 with each port's flags. For ports whose makefile is
-part of MicroPython's source, the test looks up each flag there, to keep the list up to date.
+All sources are compiled for a Cortex-M55 with each port's flags, to objects: some faults are the
+assembler's. For ports whose makefile is part of MicroPython's source, the test looks up each flag
+there, to keep the list up to date. Each MICROPY_ option that an `#if` of the module asks for is
+compiled with all its values.
 """
 
 import re
@@ -16,8 +18,12 @@ from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
 GCC = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
+# Ports give both, and neither gives a Cortex-M55 all that it has.
+FPUS = ([], ["-mfpu=fpv5-d16"])
 WARNINGS = "-Wall -Werror -Wdouble-promotion"
 SINGLE = "-fsingle-precision-constant"
+# For a port with doubles.
+NOT_SINGLE = "-fno-single-precision-constant"
 PORTS = {
     "stm32/Makefile": f"{WARNINGS} -Wpointer-arith -Wfloat-conversion -std=gnu99 {SINGLE}",
     "mimxrt/Makefile": f"{WARNINGS} -Wfloat-conversion -std=c99 {SINGLE}",
@@ -49,13 +55,47 @@ FOLDERS = (
 # The compiler computes the first one itself; docs/upstream_port.md defines the others.
 NOT_OF_LIBM = {"fabsf", "fmaxf", "fminf"}
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-# A port's own config, with one option changed.
-CONFIG = """#include "{firmware}/mpconfigport.h"
-#undef MICROPY_{option}
-#define MICROPY_{option} ({value})
-"""
+# A port's own config, with some options changed.
+CONFIG = '#include "{firmware}/mpconfigport.h"\n{options}'
+OPTION = "#undef MICROPY_{name}\n#define MICROPY_{name} ({value})\n"
 # Floats as in most ports.
-FLOATS = ("FLOAT_IMPL", "MICROPY_FLOAT_IMPL_FLOAT")
+FLOATS = {"FLOAT_IMPL": "MICROPY_FLOAT_IMPL_FLOAT"}
+# A line of the preprocessor that asks for options.
+QUESTION = re.compile(r"^#\s*(?:el)?if.*(?:\\\n.*)*", re.MULTILINE)
+# The options that the module asks for, with each value; those of one row go together.
+SWITCHES: tuple[dict[str, str], ...] = (
+    {"GC_SPLIT_HEAP": "0"},
+    {"GC_SPLIT_HEAP": "1"},
+    {"VFS_ROM_IOCTL": "0"},
+    {"VFS_ROM_IOCTL": "1"},
+    {"MEM_STATS": "0"},
+    {"MEM_STATS": "1"},
+    {"PY_THREAD": "0", "PY_THREAD_GIL": "0"},
+    {"PY_THREAD": "1", "PY_THREAD_GIL": "0"},
+    {"PY_THREAD": "1", "PY_THREAD_GIL": "1"},
+    {"GC_ALLOC_THRESHOLD": "0"},
+    {"GC_ALLOC_THRESHOLD": "1"},
+    {"STACK_CHECK": "0"},
+    {"STACK_CHECK": "1"},
+)
+# Those that a port cannot choose: without the first two there is an error, see below.
+REQUIRED = {"PY_BUILTINS_FLOAT", "SCHEDULER_STATIC_NODES"}
+NATIVE = {"ENABLE_DYNRUNTIME"}
+# Options that change what MicroPython's headers give the module.
+SHAPES: tuple[dict[str, str], ...] = (
+    {"FLOAT_IMPL": "MICROPY_FLOAT_IMPL_DOUBLE"},
+    {"OBJ_REPR": "MICROPY_OBJ_REPR_A"},
+    {"OBJ_REPR": "MICROPY_OBJ_REPR_B"},
+    {"OBJ_REPR": "MICROPY_OBJ_REPR_C"},
+    {"OBJ_REPR": "MICROPY_OBJ_REPR_D", "FLOAT_IMPL": "MICROPY_FLOAT_IMPL_DOUBLE"},
+    {"PY_ASYNCIO": "0"},
+    {"ENABLE_FINALISER": "0"},
+    {"ERROR_REPORTING": "MICROPY_ERROR_REPORTING_TERSE"},
+    {"ERROR_REPORTING": "MICROPY_ERROR_REPORTING_NONE"},
+    {"LONGINT_IMPL": "MICROPY_LONGINT_IMPL_LONGLONG"},
+    {"ROM_TEXT_COMPRESSION": "0"},
+)
+WRAPPED = ("gc_free", "gc_realloc", "mp_vfs_rom_ioctl")
 # Prints the flags that micropython.mk adds to a port.
 PRINT_FLAGS = "include $(USERMOD_DIR)/micropython.mk\n$(info $(CFLAGS_USERMOD))\nall: ;\n"
 
@@ -73,24 +113,31 @@ def micropython(repo):
     return Path(done.stdout.strip())
 
 
-def compile_all(flags, sources):
-    """The compiler's diagnostics for all these sources."""
-    command = [*GCC, *flags, "-ffp-contract=off", "-fsyntax-only", *sources]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+def compile_all(flags, sources, compiler=GCC):
+    """Compile all these sources to objects; their warnings are errors."""
+    command = [*compiler, *STRICTEST.split(), *flags, "-ffp-contract=off"]
+    return sharing.objects(command, sources)
 
 
-def binding_flags(repo, micropython, folder, option=FLOATS):
+def header(folder, options):
+    """A configuration of MicroPython with these options."""
+    changed = "".join(OPTION.format(name=name, value=options[name]) for name in options)
+    path = folder / "config.h"
+    path.write_text(CONFIG.format(firmware=sharing.REPO / "firmware", options=changed))
+    (folder / "mpthreadport.h").write_text(
+        "typedef int mp_thread_mutex_t, mp_thread_recursive_mutex_t;\n"
+    )
+    return path
+
+
+def binding_flags(repo, micropython, folder, options=FLOATS):
     """Include paths of the Python module, including the firmware's list of names."""
-    firmware = repo / "firmware"
-    config = folder / "config.h"
-    config.write_text(CONFIG.format(firmware=firmware, option=option[0], value=option[1]))
     board = repo / "build/firmware/MPS3_AN547/board"
-    paths = (repo / "build/firmware/MPS3_AN547/common", board, firmware, repo, micropython)
-    cmsis = micropython / "lib/cmsis/inc"
+    paths = (repo / "build/firmware/MPS3_AN547/common", board, repo / "firmware", repo, micropython)
     return [
-        f'-DMP_CONFIGFILE="{config}"',
-        *(f"-I{path}" for path in paths),
-        *("-isystem", cmsis),
+        f'-DMP_CONFIGFILE="{header(folder, options)}"',
+        *(f"-I{path}" for path in (*paths, folder)),
+        *("-isystem", sharing.micropython("--cmsis")),
     ]
 
 
@@ -101,11 +148,81 @@ def includes(module):
     ]
 
 
-def test_it_compiles_with_the_flags(repo, module, micropython, tmp_path):
+def all_sources(module):
     sources = [path for folder in FOLDERS for path in sorted((module / folder).glob("*.c"))]
     assert len(sources) > 80
+    return sources
+
+
+def test_it_compiles_with_the_flags(repo, module, micropython, tmp_path):
     paths = [*includes(module), *binding_flags(repo, micropython, tmp_path)]
-    assert compile_all([*STRICTEST.split(), *paths], sources) == ""
+    compile_all(["-Os", *paths], all_sources(module))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fpu", FPUS, ids=["own_fpu", "d16"])
+@pytest.mark.parametrize("level", ["-Os", "-O2", "-O3"])
+def test_it_compiles_at_each_level(level, fpu, repo, module, micropython, tmp_path):
+    paths = [*includes(module), *binding_flags(repo, micropython, tmp_path)]
+    compile_all([level, *fpu, *paths], all_sources(module))
+
+
+def asking(path):
+    """Options of MicroPython that a source asks for."""
+    lines = QUESTION.findall(COMMENT.sub("", path.read_text()))
+    return {name for line in lines for name in re.findall(r"\bMICROPY_(\w+)", line)}
+
+
+def test_each_option_that_the_module_asks_for_has_a_row(module):
+    asked = {name for path in module.rglob("*.[ch]") for name in asking(path)}
+    listed = {name for row in SWITCHES for name in row}
+    assert {"MEM_STATS", "PY_THREAD_GIL"} <= asked
+    assert asked - REQUIRED - NATIVE == listed
+    values = {name: {row.get(name) for row in SWITCHES} - {None} for name in listed}
+    assert [name for name in values if values[name] != {"0", "1"}] == []
+
+
+@pytest.mark.parametrize("options", SWITCHES, ids=str)
+def test_it_compiles_with_each_value_of_an_option(options, repo, module, micropython, tmp_path):
+    """Those sources that ask for it."""
+    sources = [path for path in all_sources(module) if asking(path) & set(options)]
+    assert sources
+    flags = [*includes(module), *binding_flags(repo, micropython, tmp_path, {**FLOATS, **options})]
+    for level in ("-Os", "-O2"):
+        compile_all([level, *flags], sources)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", SHAPES, ids=str)
+def test_it_compiles_with_each_shape_of_micropython(options, repo, module, micropython, tmp_path):
+    shape = {**FLOATS, **options}
+    flags = [*includes(module), *binding_flags(repo, micropython, tmp_path, shape)]
+    if shape["FLOAT_IMPL"] == "MICROPY_FLOAT_IMPL_DOUBLE":
+        flags.append(NOT_SINGLE)
+    for level in ("-Os", "-O2"):
+        compile_all([level, *flags], sorted((module / "binding").glob("*.c")))
+
+
+def test_it_compiles_with_the_configuration_of_the_unix_port(repo, module, micropython):
+    """As on the page about ports, where the nightly builds and runs it."""
+    port, example = micropython / "ports/unix", module / "ports/unix"
+    sim = [f"-I{repo / name}" for name in ("tools/sim_host", "tools/npu_sim")]
+    names = [f"-I{repo / 'build/firmware/MPS3_AN547/common'}"]
+    paths = [f"-I{path}" for path in (port, micropython, example)]
+    flags = ["-Os", "-std=gnu99", NOT_SINGLE, "-DNDEBUG", "-DUNIX", *includes(module), *names]
+    sources = [*sorted((module / "binding").glob("*.c")), example / "board.c"]
+    compile_all([*flags, *paths, *sim], sources, ["gcc"])
+
+
+def test_it_compiles_with_the_configuration_of_the_qemu_port(repo, module, micropython):
+    """The same."""
+    port, example = micropython / "ports/qemu", module / "ports/qemu"
+    names = [f"-I{repo / 'build/firmware/MPS3_AN547/common'}"]
+    paths = [f"-I{path}" for path in (port, micropython)]
+    flags = ["-Os", "-DNDEBUG", "-DMICROPY_SCHEDULER_STATIC_NODES=1", "-DMICROPY_HEAP_SIZE=1"]
+    flags += [*FPUS[1], *includes(module), *names, *paths]
+    boards = [example / "board.c", example / "older/machine.c"]
+    compile_all(flags, [*sorted((module / "binding").glob("*.c")), *boards])
 
 
 def test_the_ports_still_have_these_flags(micropython):
@@ -124,8 +241,34 @@ def test_the_ports_still_have_these_flags(micropython):
 def test_a_port_without_a_feature_gets_an_error(
     option, value, error, repo, module, micropython, tmp_path
 ):
-    flags = [*includes(module), *binding_flags(repo, micropython, tmp_path, (option, value))]
-    assert error in compile_all(flags, [module / "binding/modethosu.c"])
+    flags = [*includes(module), *binding_flags(repo, micropython, tmp_path, {option: value})]
+    with pytest.raises(AssertionError, match=error):
+        compile_all(flags, [module / "binding/modethosu.c"])
+
+
+@pytest.mark.parametrize(
+    ("recipe", "linker", "expected"),
+    [
+        ("$(Q)$(CC) $(LDFLAGS) -o $@ $^", "arm-none-eabi-ld", "-Wl,--wrap="),
+        ("$(Q)$(LD) $(LDFLAGS) -o $@ $^", "arm-none-eabi-ld", "--wrap="),
+        ("$(Q)$(LD) -T$(BUILD)/link.ld $(LDFLAGS) -o $@ $^", "/opt/bin/ld -m32", "--wrap="),
+        ("$(Q)$(LD) $(LDFLAGS) -o $@ $^", "arm-none-eabi-gcc", "-Wl,--wrap="),
+    ],
+)
+def test_the_linker_gets_its_flag_as_the_port_calls_it(recipe, linker, expected):
+    """By the compiler, or by itself."""
+    lines = f"all:\n\t@echo $(LDFLAGS_USERMOD)\nimage:\n\t{recipe}\n"
+    printed = sharing.ask_module(lines, f"LD={linker}").split()
+    assert printed == [f"{expected}{name}" for name in WRAPPED]
+
+
+@pytest.mark.parametrize("given", ["modules", "modules/ethosu", "/elsewhere modules/ethosu"])
+def test_flags_of_its_objects_reach_them(given, module, tmp_path):
+    """They are in the module's folder, also if a manifest names the module itself."""
+    print_objects = "$(info $(call ETHOSU_OBJ,binding/numbers.c))\nall: ;\n"
+    path = given.replace("modules", str(module.parent))
+    printed = sharing.ask_module(print_objects, f"USER_C_MODULES={path}", f"BUILD={tmp_path}")
+    assert printed.split() == [f"{tmp_path}/ethosu/binding/numbers.o"]
 
 
 def test_headers_of_the_module_hide_no_others(module, tmp_path):
@@ -142,8 +285,8 @@ def test_headers_of_the_module_hide_no_others(module, tmp_path):
     assert f"{module}/binding" in flags
 
 
-def test_no_header_of_the_c_library_is_found_instead_of_ours(module):
-    """A port's compiler looks in the file's own folder, then in the library's: `-idirafter`."""
+def test_no_header_of_the_c_library_is_found_instead_of_ours_or_hidden_by_it(module):
+    """make has the module's folders behind the library's (`-idirafter`), CMake before them."""
     sources = [path for folder in FOLDERS for path in (module / folder).glob("*.[ch]")]
     named = {
         name
@@ -151,7 +294,8 @@ def test_no_header_of_the_c_library_is_found_instead_of_ours(module):
         for name in re.findall(r'^#include "(.+)"', path.read_text(), re.MULTILINE)
         if not (path.parent / name).exists()
     }
-    assert "ethosu_ext.h" in named
+    named |= {path.name for path in module.rglob("*.h")}
+    assert {"ethosu_ext.h", "polling.h"} <= named
     questions = "".join(f"#if __has_include(<{name}>)\n{name}\n#endif\n" for name in named)
     for compiler in ("gcc", "arm-none-eabi-gcc"):
         command = [compiler, "-E", "-P", "-x", "c", "-"]

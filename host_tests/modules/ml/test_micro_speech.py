@@ -11,9 +11,10 @@ import wave
 
 import numpy as np
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.oracle import Oracle
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.sim.oracle import Oracle
 
 from host_tests.kit.board_models import raised
 from host_tests.modules.ethosu.audio import references
@@ -55,7 +56,7 @@ def features(example, sounds):
 @pytest.fixture(scope="module")
 def board(ulab_firmware, board_npu, compiled, example):
     model = example / "models/micro_speech_quantized.tflite"
-    with QemuBoard(Machine(board_npu, firmware=ulab_firmware)) as board:
+    with QemuBoard(Machine(emulated(npu=board_npu, firmware=ulab_firmware))) as board:
         board.write_file("/micro_speech.tflite", compiled(model, board_npu).read_bytes())
         board.exec(
             "import ml, sys, machine\nfrom array import array\n"

@@ -3,8 +3,9 @@
 
 import numpy as np
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.kit.board_models import MODEL, raised
 from host_tests.modules.ethosu.binding.test_values import quantized
@@ -14,7 +15,7 @@ from host_tests.modules.ethosu.image.definition import CORNERS, RGB565, RGB888, 
 
 @pytest.fixture(scope="module")
 def board_with_ulab(ulab_firmware, board_npu, compiled, small_models, example):
-    with QemuBoard(Machine(board_npu, firmware=ulab_firmware)) as board:
+    with QemuBoard(Machine(emulated(npu=board_npu, firmware=ulab_firmware))) as board:
         board.write_file(MODEL, compiled(small_models["small_cnn"], board_npu).read_bytes())
         _, x, y = example
         board.exec(
@@ -53,6 +54,13 @@ def test_slices_with_steps_are_taken(board_with_ulab):
         "wanted = m.predict([x], callback=keep).tobytes()"
     )
     assert board_with_ulab.eval("m.predict([thin[::2]], callback=keep).tobytes() == wanted")
+
+
+def test_a_model_has_a_postprocessor_of_its_own(board_with_ulab):
+    board_with_ulab.exec(f"own = ml.Model({MODEL!r}, postprocess=keep)")
+    assert board_with_ulab.eval("own.predict([x]).tobytes()") == board_with_ulab.eval(
+        "m.predict([x], callback=keep).tobytes()"
+    )
 
 
 def test_outputs(board_with_ulab, example):

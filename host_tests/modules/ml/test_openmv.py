@@ -14,11 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools import openmv as stand_ins
-from ethosu_tools import romfs
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.errors import RemoteError
-from ethosu_tools.qemu import Machine
+from ethosu_tools.addons.openmv import modules as stand_ins
+from ethosu_tools.base.errors import RemoteError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
 
 from host_tests.kit import needs
 from host_tests.modules.ethosu.audio import references
@@ -118,7 +119,9 @@ def square(picture):
 
 def start(files, npu, firmware=None):
     tree = romfs.tree_of(files)
-    return QemuBoard(Machine(npu, firmware=firmware, romfs=romfs.build(stand_ins.tree_of(tree))))
+    return QemuBoard(
+        Machine(emulated(npu=npu, firmware=firmware), romfs=romfs.build(stand_ins.tree_of(tree)))
+    )
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,9 @@ import json
 import subprocess
 import sys
 
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.tools.web.serve import serve
 
@@ -21,7 +22,7 @@ def test_mip_gets_every_file(repo):
 
 def test_mip_installs_it_from_a_file_server(board_npu, repo):
     """The board then runs the installed files instead of the frozen ones."""
-    with serve(repo / "modules/ml") as server, Machine(board_npu) as machine:
+    with serve(repo / "modules/ml") as server, Machine(emulated(npu=board_npu)) as machine:
         address = f"http://127.0.0.1:{server.server_port}/package.json"
         command = [sys.executable, "-m", "mpremote", "connect", machine.port, "mip", "install"]
         done = subprocess.run(

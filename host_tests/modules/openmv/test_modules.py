@@ -7,9 +7,11 @@ import wave
 
 import numpy as np
 import pytest
-from ethosu_tools import openmv, romfs
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.addons.openmv import modules
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
 
 from host_tests.kit.board_models import raised
 from host_tests.modules.ethosu.image import definition
@@ -60,7 +62,9 @@ def camera(board_npu, compiled, small_models):
         "sound.wav": wav(),
         "fast.wav": wav(44100),
     }
-    with QemuBoard(Machine(board_npu, romfs=romfs.build(openmv.tree_of(tree)))) as board:
+    with QemuBoard(
+        Machine(emulated(npu=board_npu), romfs=romfs.build(modules.tree_of(tree)))
+    ) as board:
         board.exec("import csi, image, audio, time, gc")
         yield board
 
@@ -104,7 +108,7 @@ def test_a_window_is_the_middle_or_a_part(camera):
 
 def test_wrong_frames_are_named(camera):
     assert raised(camera, "csi.CSI('/rom/none')").startswith("OSError 19 no camera: /rom/none has")
-    found = raised(camera, "csi.CSI('/rom/deep').snapshot()")
+    found = raised(camera, "csi.CSI(folder='/rom/deep').snapshot()")
     assert found == "ValueError /rom/deep/1.bmp has 24 bits per pixel, expected 16-bit RGB565"
     for name in ("1.bmp", "2.pgm"):
         assert "ends before its last line" in raised(camera, f"image.Image('/rom/short/{name}')")
@@ -117,7 +121,9 @@ def test_wrong_frames_are_named(camera):
 
 def drawn(board, code):
     """Pixels that a call draws in white on a black greyscale picture."""
-    board.exec(f"i = image.Image(40, 30, image.GRAYSCALE)\n{code}")
+    board.exec(
+        f"i = image.Image(40, height=30, pixformat=image.GRAYSCALE, buffer=bytearray(1200))\n{code}"
+    )
     return frame(board, "i")[..., 0] == 255
 
 
@@ -163,6 +169,9 @@ def test_a_crop_outside_is_refused(camera):
     camera.exec("i = image.Image('/rom/frames/2.bmp')")
     assert (frame(camera, "i.crop(roi=(3, 4, 5, 6))") == OTHER[4:10, 3:8]).all()
     assert raised(camera, "i.crop(roi=(36, 4, 5, 6))").startswith("ValueError roi")
+    camera.exec("old = image.Image(5, 6, image.RGB565)\nnew = i.crop(roi=(3, 4, 5, 6), into=old)")
+    assert camera.eval("new is old") and (frame(camera, "old") == OTHER[4:10, 3:8]).all()
+    assert camera.eval("i.crop(roi=(3, 4, 6, 5), into=old) is not old")
 
 
 def test_sound_is_the_file_and_then_silence(camera):
@@ -188,6 +197,8 @@ def test_sound_of_another_kind_is_refused(camera):
     assert raised(camera, "audio.init()") == "ValueError /rom/model.tflite is not a WAVE file"
     assert raised(camera, "audio.start_streaming(print)").startswith("RuntimeError audio.init")
     camera.exec("audio.PATH = '/rom/sound.wav'")
+    assert raised(camera, "audio.init(samples=1 << 27)").startswith("MemoryError")
+    assert raised(camera, "audio.start_streaming(print)").startswith("RuntimeError audio.init")
 
 
 def test_clock(camera):

@@ -3,7 +3,8 @@
 
 import numpy as np
 import pytest
-from ethosu_tools import cli, tflite
+from ethosu_tools import cli
+from ethosu_tools.model import tflite
 
 
 @pytest.fixture

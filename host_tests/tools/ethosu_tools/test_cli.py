@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The `ethosu` command: help, results, errors in one sentence, exit codes."""
 
+import ast
 import contextlib
 import json
 import os
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,18 +18,21 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools import arrays, files, helper_process, litert, oracle, port, tflite, vela
-from ethosu_tools.cli import discover, make_parser
+from ethosu_tools.base import addons, files, helper_process
+from ethosu_tools.base.errors import InputError, RemoteError
+from ethosu_tools.base.ui import Ui, fitted
+from ethosu_tools.cli import MOVED, discover, make_parser
 from ethosu_tools.commands import run
-from ethosu_tools.errors import InputError, RemoteError
-from ethosu_tools.model import file
-from ethosu_tools.oracle import Oracle
-from ethosu_tools.ui import Ui
+from ethosu_tools.compile import vela
+from ethosu_tools.link import port
+from ethosu_tools.model import ModelFile, arrays, file, tflite
+from ethosu_tools.sim import litert, oracle
+from ethosu_tools.sim.oracle import Oracle
 from rich.console import Console
 
 from host_tests.kit.stand_ins import program
 
-COMMANDS = discover("commands")
+COMMANDS = discover()
 PROGRAM = Path(sys.executable).with_name("ethosu")
 
 
@@ -51,18 +56,58 @@ def test_help_lists_commands_and_exit_codes(ethosu):
     assert all(command in out for command in COMMANDS) and "Exit codes: 0 success" in out
 
 
-@pytest.mark.parametrize("folder", ["commands", "bench"])
-def test_each_module_is_a_command(repo, folder):
-    modules = {path.stem for path in (repo / "tools/ethosu_tools" / folder).glob("*.py")}
-    assert modules - {"__init__", "overhead_on_board"} == {
-        name.replace("-", "_") for name in discover(folder)
-    }
+def test_each_module_is_a_command(repo):
+    modules = {path.stem for path in (repo / "tools/ethosu_tools/commands").glob("*.py")}
+    others = addons.offers("command")
+    assert modules - {"__init__"} | set(others) == set(COMMANDS)
+
+
+def test_the_commands_are_found_without_loading_any():
+    """Each command would pay for it: what add-ons offer is asked for at every start."""
+    code = (
+        "import sys\nfrom ethosu_tools import cli\nassert 'fvp' in cli.discover()\n"
+        "print([name for name in sys.modules if name.count('.') > 2 or name == 'numpy'"
+        " if name.startswith(('ethosu_tools.', 'numpy'))])"
+    )
+    command = [sys.executable, "-c", code]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "[]\n"
 
 
 @pytest.mark.parametrize("page", ["README.md", "tools/ethosu_tools/README.md"])
 def test_readme_names_only_existing_commands(repo, page):
     named = set(re.findall(r"\bethosu ([a-z]+)\b", (repo / page).read_text()))
     assert named & set(COMMANDS) and named <= {*COMMANDS, "driver", "module"}, named
+
+
+def first_words(tests: Path) -> set[str]:
+    """Texts with which a test begins a call, a tuple or a list: `ethosu("run", path)`."""
+    found = set()
+    for path in tests.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            words = getattr(node, "args" if isinstance(node, ast.Call) else "elts", None)
+            if isinstance(words, list) and words and isinstance(words[0], ast.Constant):
+                found.add(words[0].value)
+    return found
+
+
+def undone(commands: Collection[str], page: str, tests: Path) -> dict[str, list[str]]:
+    """Commands that the page does not name, and those that no test begins with."""
+    words = first_words(tests)
+    return {
+        "page": [name for name in commands if not re.search(rf"\bethosu {name}\b", page)],
+        "test": [name for name in commands if name not in words],
+    }
+
+
+def test_each_command_is_on_the_page_and_in_a_test(repo):
+    page = (repo / "tools/ethosu_tools/README.md").read_text()
+    assert undone(COMMANDS, page, repo / "host_tests") == {"page": [], "test": []}
+
+
+def test_a_command_without_page_or_test_is_found(tmp_path):
+    (tmp_path / "test_x.py").write_text('def test_x(ethosu):\n    assert ethosu("seen", 1)\n')
+    found = undone(["seen", "digest"], "`ethosu seen` and digest", tmp_path)
+    assert found == {"page": ["digest"], "test": ["digest"]}
 
 
 def test_version_is_the_same_everywhere(repo):
@@ -97,8 +142,7 @@ def test_wrong_command_lines_are_code_2(ethosu, words):
         ["validate", "--top"],
         ["report", "--steps"],
         ["bisect", "--steps"],
-        ["compare", "--steps"],
-        ["bench", "latency", "--count"],
+        ["profile", "--count"],
     ],
     ids=" ".join,
 )
@@ -114,20 +158,20 @@ def test_compile_then_inspect(ethosu, small_models, tmp_path):
     assert (code, err) == (0, "")
     assert "ethos-u55-64" in out and "report" not in out
     assert list(output.parent.iterdir()) == [output]  # a folder that may be deployed
-    code, out, _ = ethosu(*words, "--report", report)
+    code, out, _ = ethosu(*words, "--vela-report", report)
     assert code == 0 and str(report) in out and "Conv2D" in report.read_text()
     code, out, _ = ethosu("inspect", output)
     assert code == 0 and "npu        ethos-u55-64" in out
 
 
 _OUTPUTS = {
-    "compile": "--output --report --debug-db --changed",
+    "compile": "--output --vela-report --debug-db --try",
     "deploy": "--output",
     "estimate": "--picture",
-    "plan": "--picture",
+    "inspect": "--memory",
     "report": "--output",
     "run": "--output",
-    "trace": "--output --maps --perfetto --overlay",
+    "profile": "--maps --perfetto --overlay",
     "validate": "--failures",
 }
 
@@ -158,7 +202,7 @@ def test_every_option_that_saves_a_file_is_checked():
     """Those of other types write in place on purpose, or are prefixes, folders or notes."""
     others = {"bisect --output", "demo --output", "plan --output", "strip --output"}
     found = set()
-    for command in discover("commands"):
+    for command in discover():
         for option in make_parser(command)._subparsers._group_actions[0].choices[command]._actions:
             if option.type is files.Output:
                 found.add(f"{command} {option.option_strings[-1]}")
@@ -232,7 +276,7 @@ def test_run_keeps_state_between_steps(ethosu, small_models, compiled, inputs, t
 
 
 def test_difference_from_the_reference_is_code_6(ethosu, small_models, compiled, inputs, tmp_path):
-    from ethosu_tools.make_model import small_cnn
+    from ethosu_tools.model.make_model import small_cnn
 
     model, other = small_models["small_cnn"], tmp_path / "other.tflite"
     other.write_bytes(small_cnn(seed=99))
@@ -245,11 +289,14 @@ def test_difference_from_the_reference_is_code_6(ethosu, small_models, compiled,
 def test_a_reference_with_other_inputs_is_reported(ethosu, small_models, compiled):
     other = small_models["small_streaming"]
     code, _, err = ethosu("run", compiled(small_models["small_cnn"]), "--reference", other)
-    assert code == 3 and f"{other} is not the original of this model" in one_sentence(err)
-    assert "the model's int8 [1, 16, 16, 3]" in err and "LiteRT" not in err
+    assert code == 3 and f"{other} is not the original of" in one_sentence(err)
+    assert (
+        "it has inputs int8 [1, 3, 8], expected int8 [1, 16, 16, 3]" in err and "LiteRT" not in err
+    )
 
 
-def test_the_reference_shows_its_progress(small_models):
+def test_the_reference_shows_its_progress(small_models, compiled):
+    program = compiled(small_models["small_cnn"])
     model = small_models["small_cnn"]
     updates = []
 
@@ -261,7 +308,7 @@ def test_the_reference_shows_its_progress(small_models):
     inputs = np.zeros((3, 1, 16, 16, 3), np.int8)
     feed = arrays.check({"0": inputs}, tflite.describe(model).inputs)
     rows = [[array] for array in oracle.run(model, {"0": inputs})["0"]]
-    run.compare(rows, feed, model, RecordingUi())
+    run.compare(ModelFile(program), rows, feed, model, RecordingUi())
     assert updates == [("running the reference kernels", step, 3) for step in range(3)]
 
 
@@ -376,7 +423,18 @@ def test_only_long_steps_are_announced_without_a_terminal(capsys, options, shown
     assert capsys.readouterr().err == "ethosu: long\n" * shown
 
 
-def test_names_with_brackets_are_no_markup(capsys):
+@pytest.mark.parametrize(("terminal", "quiet"), [(True, False), (True, True), (False, False)])
+def test_output_of_a_program_is_shown_on_a_terminal_only(capsys, terminal, quiet):
+    """With its line ends, as dfu-util overwrites its progress."""
+    ui = Ui(quiet=quiet)
+    ui.console = Console(stderr=True, force_terminal=terminal)
+    ui.show_output("Download 50%\r\x1b[2J")
+    shown = "Download 50%\r\\x1b[2J"
+    assert capsys.readouterr() == ("", shown if terminal and not quiet else "")
+
+
+def test_names_with_brackets_are_no_markup(capsys, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")  # a dumb one has no line for the progress
     ui = Ui()
     ui.console = Console(stderr=True, force_terminal=True)
     ui.note("compiling [/x]/m[red].tflite")
@@ -408,7 +466,7 @@ def test_unknown_npu_is_refused(ethosu, small_models, compiled, inputs):
     assert code == 2 and "expected one of ethos-u55-32, " in err
 
 
-@pytest.mark.parametrize("command", ["estimate", "compile", "check", "report", "compare", "bisect"])
+@pytest.mark.parametrize("command", ["estimate", "compile", "check", "report", "profile", "bisect"])
 def test_an_unknown_board_is_a_wrong_command_line_with_a_guess(ethosu, small_models, command):
     code, _, err = ethosu(command, small_models["small_cnn"], "--board", "GROVE")
     assert code == 2 and one_sentence(err).endswith(
@@ -418,16 +476,23 @@ def test_an_unknown_board_is_a_wrong_command_line_with_a_guess(ethosu, small_mod
     assert "did you mean" not in ethosu(command, "m.tflite", "--board", "@")[2]
 
 
+def test_the_name_of_an_earlier_version_says_what_is_new(ethosu, monkeypatch):
+    monkeypatch.setitem(MOVED, "former", "check MODEL")
+    for name in MOVED.keys() - COMMANDS.keys():
+        code, out, err = ethosu(name, "model.tflite", "--option")
+        assert (code, out) == (2, "") and err == f"ethosu: {name} is now: ethosu {MOVED[name]}\n"
+        assert MOVED[name].split()[0] in COMMANDS
+
+
 def test_other_names_are_guessed(ethosu):
     code, _, err = ethosu("inpect", "m.tflite")
     assert code == 2
     assert "unknown command 'inpect'; did you mean inspect or " in one_sentence(err)
-    for command in ("compare", "bisect"):
+    for command in ("profile", "bisect"):
         code, _, err = ethosu(command, "m.tflite", "--other-board", "RA8P2")
         assert code == 2 and "did you mean RA8P1?" in err
-    code, _, err = ethosu("setup", "foo")
-    assert code == 2 and "argument PURPOSE: invalid choice: 'foo'" in err
-    assert "ethosu setup [-h] " in (text := ethosu("setup", "--help")[1]) and " PURPOSE\n" in text
+    code, _, err = ethosu("doctor", "--install", "foo")
+    assert code == 2 and "argument --install: invalid choice: 'foo'" in err
 
 
 def test_unknown_memory_mode_is_refused_with_the_list(ethosu, small_models):
@@ -447,7 +512,7 @@ def test_missing_build_products_are_code_4_with_the_remedy(
     assert code == 4
     assert "build it with `make build`, or only `make sim-host`" in one_sentence(err)
     code, _, err = ethosu(*words, "--on", "qemu")
-    assert code == 4 and "with `ethosu build MPS3_AN547`" in one_sentence(err)
+    assert code == 4 and "with `make firmware BOARD=MPS3_AN547`" in one_sentence(err)
 
 
 def test_missing_qemu_is_code_4_with_the_remedy(ethosu, monkeypatch):
@@ -456,12 +521,19 @@ def test_missing_qemu_is_code_4_with_the_remedy(ethosu, monkeypatch):
     assert code == 4 and "install Debian's qemu-system-arm" in one_sentence(err)
 
 
-def test_old_qemu_is_code_4_with_both_versions(ethosu, monkeypatch, tmp_path):
-    text = "echo QEMU emulator version 6.1.0\n"
-    old = program(tmp_path / "qemu-system-arm", text, "/bin/sh")
-    monkeypatch.setenv("ETHOSU_QEMU", str(old))
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("q: Could not load\nethosu: this QEMU is not supported: install", "this QEMU is not supp"),
+        ("usage\nqemu: -plugin: invalid option", "not run the NPU plugin: qemu: -plugin: invalid"),
+    ],
+)
+def test_a_qemu_that_does_not_run_the_plugin_is_code_4(ethosu, monkeypatch, tmp_path, text, reason):
+    """Asked before a machine starts."""
+    other = program(tmp_path / "other-qemu", f"echo '{text}' >&2\nexit 1\n", "/bin/sh")
+    monkeypatch.setenv("ETHOSU_QEMU", str(other))
     code, _, err = ethosu("qemu")
-    assert code == 4 and "version 6.1, but the NPU plugin needs 7.2" in one_sentence(err)
+    assert code == 4 and reason in one_sentence(err) and str(other) in err
 
 
 def test_missing_port_is_code_5_and_names_others(
@@ -517,7 +589,7 @@ def test_modules_in_the_working_folder_are_not_run(small_models, tmp_path, monke
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize(("words", "unbuffered"), [(["inspect"], ""), (["plan", "--json"], "1")])
+@pytest.mark.parametrize(("words", "unbuffered"), [(["inspect"], ""), (["inspect", "--json"], "1")])
 def test_unwritable_stdout_is_one_error(small_models, words, unbuffered):
     command = [PROGRAM, *words, small_models["small_cnn"]]
     pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONUNBUFFERED": unbuffered}
@@ -544,9 +616,11 @@ def test_terminal_of_another_encoding_shows_what_it_can(small_models, tmp_path):
     for words, shown in (
         (["inspect"], rb"m\xf6\udcff.tflite"),
         (["inspect", "--json"], rb"m\u00f6\udcff.tflite"),
-        (["plan"], b"arena"),
+        (["inspect", "--memory"], b"arena"),
     ):
-        done = subprocess.run([PROGRAM, *words, model], capture_output=True, env=environment)
+        done = subprocess.run(
+            [PROGRAM, words[0], model, *words[1:]], capture_output=True, env=environment
+        )
         assert (done.returncode, done.stderr) == (0, b"") and shown in done.stdout
 
 
@@ -576,3 +650,35 @@ def test_ctrl_c_again_and_again_is_one_error():
         text = program.stderr.read()
     assert lines[3].startswith("    mpremote connect /dev/") and 'exec "import image"' in lines[3]
     assert program.returncode in (0, 130) and len(text.splitlines()) <= 1, text
+
+
+def test_quiet_prints_errors_and_json_only(ethosu, small_models, tmp_path):
+    words = "compile", small_models["small_cnn"], "-o", tmp_path / "cnn.tflite", "--quiet"
+    assert ethosu(*words) == (0, "", "") and (tmp_path / "cnn.tflite").exists()
+    code, out, err = ethosu(*words, "--json")
+    assert (code, err) == (0, "") and json.loads(out)["npu"]
+    code, out, err = ethosu("inspect", tmp_path / "none.tflite", "--quiet")
+    assert (code, out) == (3, "") and "none.tflite" in one_sentence(err)
+
+
+@pytest.mark.parametrize("command", [["doctor"], ["boards"], ["estimate", "--all"]], ids=str)
+def test_no_word_is_broken_on_a_terminal(ethosu, small_models, monkeypatch, command):
+    """Columns of a row go on below the second one; a file or a pipe has the row as it is."""
+    if command[0] == "estimate":
+        command = [*command, small_models["small_cnn"]]
+    _, whole, _ = ethosu(*command)
+    assert any(len(line) > 80 for line in whole.splitlines())
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    _, broken, _ = ethosu(*command)
+    assert broken.split() == whole.split()
+    for line in broken.splitlines():
+        assert len(line) <= 80 or " " not in re.sub(r"^\S+(?: \S+)* {2,}|^ +", "", line), line
+
+
+def test_lines_to_type_stay_whole():
+    text = "a b\n    ethosu qemu --board X\nname  one two three\n  note that is long"
+    assert fitted(text, 14).split("\n") == [
+        *("a b", "    ethosu qemu --board X", "name  one two", "      three"),
+        *("  note that is", "    long"),
+    ]

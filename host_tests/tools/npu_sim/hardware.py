@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ethosu_tools import paths
-from ethosu_tools.closeable import Closeable
-from ethosu_tools.library import ffi
-from ethosu_tools.trace import Operation
+from ethosu_tools.base import paths
+from ethosu_tools.base.closeable import Closeable
+from ethosu_tools.base.library import ffi
+from ethosu_tools.sim.trace import Operation
 
 STATUS_RUNNING = 1 << 0
 STATUS_IRQ = 1 << 1

@@ -13,7 +13,7 @@ from ethosu.vela import npu_performance as vela
 from ethosu.vela.architecture_features import Accelerator, NpuBlockType, create_default_arch
 from ethosu.vela.operation import Kernel, Op
 from ethosu.vela.shape4d import Shape4D
-from ethosu_tools.trace import Operation
+from ethosu_tools.sim.trace import Operation
 
 from host_tests.tools.npu_sim.assembler import Stream
 from host_tests.tools.npu_sim.hardware import Hardware, Outcome

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools.trace import Operation
+from ethosu_tools.sim.trace import Operation
 
 from host_tests.kit import sharing
 from host_tests.tools.npu_sim import random_operations_u85 as u85

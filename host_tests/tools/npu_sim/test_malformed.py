@@ -31,7 +31,7 @@ COMMANDS = [
     (Stream().set(PARALLEL_MODE=0).stop(), "does not exist on ethos-u55-128"),
     (Stream().op("POOL", 3).stop(), "has mode 3"),
     (Stream().op("ELEMENTWISE", 10).stop(), "has mode 10"),
-    (Stream().op("CONV").stop(), "needs NPU_SET_OFM_HEIGHT_M1, which was never set"),
+    (Stream().op("CONV").stop(), "needs NPU_SET_OFM_HEIGHT_M1, which this job never set"),
 ]  # fmt: skip
 
 INT16 = {"OFM_PRECISION": 0x103, "OFM_STRIDE_X": 2}
@@ -44,7 +44,7 @@ OPERATIONS = [
     (("POOL", 1), {"IFM_DEPTH_M1": 4}, "IFM depth 5 but OFM depth 1"),
     (("POOL", 1), {"ACTIVATION": 5}, "activation function 5"),
     (("POOL", 1), {"ACTIVATION": 5, **INT16}, "activation function 5 with a 16-bit OFM"),
-    (("POOL", 1), {"ACTIVATION": 16}, "no DMA has filled"),
+    (("POOL", 1), {"ACTIVATION": 16}, "no DMA of this job has filled"),
     (("POOL", 1), {"ACTIVATION": 3}, "activation function 3 with a 8-bit OFM"),
     (("POOL", 1), {"ACTIVATION": 0x1000}, "clip range 1"),
     (("POOL", 1), {"ACTIVATION_MIN": 8, "ACTIVATION_MAX": 7}, "clamps to 8..7"),
@@ -114,7 +114,7 @@ FOR_U85 = [
     (pool(3, OFM_PRECISION=0x8901), "in a chaining buffer"),
     (pool(3, ACTIVATION=2), "activation function 2 with a 8-bit OFM"),
     (pool(3, ACTIVATION=5), "activation function 5 with a 8-bit OFM"),
-    (pool(3, ACTIVATION=4 | 7 << 5), "no DMA has filled byte 0"),
+    (pool(3, ACTIVATION=4 | 7 << 5), "no DMA of this job has filled byte 0"),
     (pool(3, ACTIVATION=8 | 1 << 5, OFM_PRECISION=0x103, OFM_STRIDE_X=2), "at 2048 for a table"),
     (u85().op("RESIZE", 3), "has mode 3"),
     (u85(RESIZE_X_SCALE_N_M1=0, RESIZE_Y_SCALE_N_M1=0, RESIZE_X_OFFSET=0, RESIZE_Y_OFFSET=0,

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from ethosu_tools.sim import Simulation
+from ethosu_tools.sim.simulation import Simulation
 
 
 @pytest.mark.parametrize("npu", [f"ethos-u{n}" for n in ("55-128", "65-512", "85-128", "85-1024")])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The simulator's sources compile for a 32-bit host without lossy conversions."""
 
+import re
 import subprocess
 
 # That compiler has no 128-bit integers, and its C library hides the 64-bit formats.
@@ -34,3 +35,16 @@ def test_a_lossy_conversion_is_detected(tmp_path):
     )
     done = compile_for_32_bits(source)
     assert done.returncode != 0 and "-Werror=conversion" in done.stderr
+
+
+def test_no_target_of_a_function_is_forgotten(repo):
+    """GCC 13 and 14 forget a target in front of optimize() when they optimise less than -O2."""
+    attributes = re.compile(r"__attribute__\(\((.*)\)\)")
+    found = [
+        words
+        for path in sorted((repo / "tools/npu_sim").glob("*.[ch]"))
+        for words in attributes.findall(path.read_text())
+        if "target" in words and "optimize" in words
+    ]
+    assert len(found) >= 3
+    assert [words for words in found if not words.startswith("optimize(")] == []

@@ -24,10 +24,26 @@ WRITABLE = {
     0x020: WORD,  # QSIZE
     0x02C: WORD,  # LOCK
     0x03C: 0xFFFF,  # REGIONCFG: two bits for each of eight regions
-    **{0x040 + 4 * i: 0xFFFF00F3 for i in range(4)},  # AXI_LIMIT0..3
     **{0x080 + 4 * i: WORD for i in range(16)},  # BASEP0..7
     0x140: 0x3F,  # CLKFORCE
 }
+# Those that are not on all families, or differ.
+AXI_LIMITS = {"ethos-u55-128": 0x0F1F00F3, "ethos-u65-512": 0x1F3F00F3}
+U85_WRITABLE = {
+    0x038: 0x3F,  # POWER_CTRL
+    **{0x040 + 4 * i: 0xF7 for i in range(4)},  # MEM_ATTR0..3
+    **{0x050 + 4 * i: 0x31F3F for i in range(2)},  # AXI_SRAM, AXI_EXT
+    **{0x060 + 4 * i: 0 for i in range(8)},  # CFG_SRAM_CAP, CFG_EXT_CAP, their hashes: of pins
+    0x154: 0x3,  # FEATURE_DISABLE
+    0x11A8: 0xF3FFF3FF,  # PMCCNTR_CFG
+    0x11AC: 0x50F,  # PMCAXI_CHAN
+    0x11B0: 0xFFFF0001,  # PMCLUT
+    **{0x1380 + 4 * i: 0xF3FF for i in range(8)},  # PMEVTYPER0..7
+}
+OWN = {
+    npu: {0x040 + 4 * i: mask for i in range(4)} | {0x1A8: 0x03FF03FF, 0x1AC: 0x70F}
+    for npu, mask in AXI_LIMITS.items()
+} | {"ethos-u85-256": U85_WRITABLE}
 READ_ONLY = [Register.ID, Register.STATUS, Register.QREAD, Register.PROT, Register.CONFIG]
 CONFIGS = ["ethos-u55-128", "ethos-u65-512"]
 
@@ -47,6 +63,15 @@ def test_registers_hold_their_bits_until_a_reset(device):
     device.write(Register.RESET, 0)
     assert [hex(offset) for offset in WRITABLE if device.read(offset)] == []
     assert device.log == []
+
+
+@pytest.mark.parametrize("npu", OWN)
+def test_registers_of_a_family_hold_their_bits(npu):
+    with Hardware(npu) as device:
+        for offset, mask in OWN[npu].items():
+            before = device.read(offset) & ~mask
+            device.write(offset, WORD)
+            assert device.read(offset) == before | mask, hex(offset)
 
 
 def test_writes_to_read_only_registers_are_logged(device):

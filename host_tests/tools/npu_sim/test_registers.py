@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The register window behaves as Arm's interface headers say."""
 
+import re
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from host_tests.tools.npu_sim.assembler import CONFIGS, Stream, execute
@@ -18,8 +22,7 @@ from host_tests.tools.npu_sim.hardware import (
 EXECUTE, ABORT = 1, 2
 RUN, CLEAR_IRQ, STOP_REQUEST = 1, 2, 16
 
-# ID is compared for these families.
-CONFIG_WORDS = {npu: word for npu, word in CONFIGS.items() if "u85" not in npu}
+IDS = {"u55": 0x10104201, "u65": 0x10066001, "u85": 0x20007001}
 
 
 @pytest.fixture
@@ -32,11 +35,11 @@ def load(device: Hardware, stream: bytes) -> None:
     device.start(device.add(stream, writable=False), [])
 
 
-@pytest.mark.parametrize(("config", "word"), CONFIG_WORDS.items())
+@pytest.mark.parametrize(("config", "word"), CONFIGS.items())
 def test_identity(config, word):
     with Hardware(config) as device:
         assert device.read(Register.CONFIG) == word
-        expected = 0x10104201 if "u55" in config else 0x10066001
+        expected = IDS[config.split("-")[1]]
         assert device.read(Register.ID) == expected
         device.write(Register.ID, 0)
         assert device.read(Register.ID) == expected
@@ -142,11 +145,12 @@ def test_stream_outside_memory_is_a_bus_error_of_the_command_channel(device):
     assert status >> 11 & 0x1F == 1, "interface M1, channel 0"
 
 
-def test_command_registers_can_be_read_back(device):
-    load(device, Stream().set(IFM2_REGION=5, DMA0_LEN=0x1_2345_6780).stop())
-    device.execute()
-    assert device.read(0x93C) == 5
-    assert [device.read(0xAD0), device.read(0xAD4)] == [0x23456780, 1]
+def test_command_registers_can_be_read_back():
+    with Hardware("ethos-u65-512") as device:
+        load(device, Stream().set(IFM2_REGION=5, DMA0_LEN=0x1_2345_6780).stop())
+        device.execute()
+        assert device.read(0x93C) == 5
+        assert [device.read(0xAD0), device.read(0xAD4)] == [0x23456780, 1]
 
 
 def test_unknown_registers_are_logged(device):
@@ -156,13 +160,19 @@ def test_unknown_registers_are_logged(device):
     assert len(device.log) == 3
 
 
-def counted(stream: Stream, setup: dict[int, int], *registers: int) -> list[int]:
+def counted(
+    stream: Stream,
+    setup: dict[int, int],
+    *registers: int,
+    config: str = "ethos-u55-128",
+    regions: int = 0,
+) -> list[int]:
     """Registers after a stream ran with others set before; the last is its cycle count."""
-    with Hardware("ethos-u55-128") as device:
+    with Hardware(config) as device:
         for register, value in setup.items():
             device.write(register, value)
         bases = [device.add(1024).address for _ in range(2)]
-        device.start(device.add(stream.stop()), bases, regions=0)
+        device.start(device.add(stream.stop()), bases, regions=regions)
         assert device.execute() is Outcome.STOPPED
         return [*map(device.read, registers), device.cycles]
 
@@ -221,6 +231,148 @@ def test_performance_counters_of_one_axi_channel():
         return counted(stream, setup | {EVENTS[0]: 0x82}, COUNTERS[0])[0]
 
     assert beats(4) == 1024 // 8 and beats(1) == 0
+
+
+PMCCNTR_CFG = 0x1A8
+CYCLE, IDLE, ACTIVE, READ_BEAT, MAC_ACTIVE = 0x11, 0x20, 0x23, 0x82, 0x30
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "counts"),
+    [
+        *((0, 0, True), (ACTIVE, 0, True), (ACTIVE, IDLE, True), (CYCLE, 0, True)),
+        # A stream that computes nothing: what never begins, and what ends before time passes.
+        *((MAC_ACTIVE, 0, False), (IDLE, 0, False), (0, READ_BEAT, False)),
+    ],
+)
+def test_the_cycle_counter_starts_and_stops_by_events(start, stop, counts):
+    stream = Stream().defaults(DMA0_LEN=1024).op("DMA_START")
+    setup = {Register.PMCR: 1, Register.PMCNTENSET: 1 << 31, PMCCNTR_CFG: stop << 16 | start}
+    cycles, taken = counted(stream, setup, Register.PMCCNTR)
+    assert cycles == (taken if counts else 0)
+
+
+def test_a_job_ends_with_the_npu_idle():
+    """So that its stop event also holds for the next job, until the start event."""
+    with Hardware("ethos-u55-128") as device:
+        setup = {Register.PMCR: 1, Register.PMCNTENSET: 1 << 31, PMCCNTR_CFG: IDLE << 16}
+        for register, value in setup.items():
+            device.write(register, value)
+        bases = [device.add(1024).address for _ in range(2)]
+        stream = device.add(Stream().defaults().op("DMA_START").stop())
+        seen = []
+        for _ in range(2):
+            device.start(stream, bases, regions=0)
+            assert device.execute() is Outcome.STOPPED
+            device.acknowledge()
+            seen.append(device.read(Register.PMCCNTR))
+        assert seen[0] == seen[1] > 0
+
+
+# Ethos-U85 has the registers of the PMU one page further on.
+PAGE = 0x1000
+SRAM, EXT = 0x80, 0x180
+PORTS = {"ethos-u85-256": (2, 1), "ethos-u85-2048": (4, 2)}
+
+
+@pytest.mark.parametrize("config", PORTS)
+@pytest.mark.parametrize("regions", [0x0000, 0x5555], ids=["sram", "ext"])
+def test_the_events_of_a_port_add_up_to_those_of_all(config, regions):
+    """Both directions; what the product lacks is 0."""
+    both = (SRAM, 0x200, 4, PORTS[config][0]), (EXT, 0x280, 2, PORTS[config][1])
+    for event in (0x2, 0x7, 0x0, 0x4):
+        for total, first, numbers, ports in both:
+            events = [total + event, *(first + 0x10 * i + event for i in range(numbers))]
+            stream = Stream(config).defaults(DMA0_LEN=1008).op("DMA_START")
+            setup = {PAGE + Register.PMCR: 1, PAGE + Register.PMCNTENSET: 0xFF, 0x040: 0, 0x044: 4}
+            setup |= {PAGE + Register.PMEVTYPER + 4 * i: e for i, e in enumerate(events)}
+            counters = [PAGE + Register.PMEVCNTR + 4 * i for i in range(len(events))]
+            whole, *shares, _ = counted(stream, setup, *counters, config=config, regions=regions)
+            assert sum(shares) == whole
+            assert max(shares[:ports]) - min(shares[:ports]) <= 1
+            assert not any(shares[ports:])
+            assert (whole > 0) == (total == (EXT if regions else SRAM)) or event in (0x0, 0x2)
+
+
+REPO = Path(__file__).resolve().parents[3]
+DRIVER = REPO / "modules/ethosu/driver/include"
+U5X, U85 = 1, 2
+
+
+def events_of(family: int) -> dict[str, int]:
+    """The events of a family, by name: those of Arm's driver."""
+    macros = "#define ETHOSU_EXT_PMU_EVENT(name, number, families) name number families;\n"
+    source = macros + (DRIVER / "ethosu_pmu_events.def").read_text()
+    command = ["cc", "-E", "-P", "-x", "c", "-"]
+    text = subprocess.run(command, input=source, text=True, capture_output=True, check=True).stdout
+    rows = [row.split(maxsplit=1) for row in text.split(";") if row.strip()]
+    found = {}
+    for name, rest in rows:
+        number, _, families = rest.rpartition(" ")
+        if int(families) & family:
+            found[name] = eval(number, {"__builtins__": {}})
+    return found
+
+
+def counted_numbers() -> dict[str, int]:
+    """Numbers that the simulator counts, by their names in pmu.h."""
+    text = (REPO / "tools/npu_sim/pmu.h").read_text()
+    return {name: int(number, 0) for name, number in re.findall(r"NPU_(\w+) = (0x\w+)", text)}
+
+
+def test_the_page_lists_the_events_that_are_counted():
+    numbers = counted_numbers()
+    port = {number for name, number in numbers.items() if name.startswith("AXI_")}
+    plain = {
+        number
+        for name, number in numbers.items()
+        if name.startswith("EVENT_") and not re.search("IDLE|AXI|SRAM|EXT|PORT|SC0|WD_PARSE", name)
+    }
+    ports = {
+        U5X: [numbers["EVENT_AXI0"], numbers["EVENT_AXI1"]],
+        U85: [
+            *(numbers["EVENT_AXI0"], numbers["EVENT_AXI1"]),
+            *(numbers["EVENT_SRAM0"] + 0x10 * i for i in range(4)),
+            *(numbers["EVENT_EXT0"] + 0x10 * i for i in range(2)),
+        ],
+    }
+    parse = {
+        U5X: {numbers["EVENT_WD_PARSE_ACTIVE"]},
+        U85: {numbers["EVENT_WD_PARSE_ACTIVE_SC0"] + i for i in range(4)},
+    }
+    page = (REPO / "modules/ethosu/docs/npu.md").read_text()
+    rows = dict(re.findall(r"^\| (all|Ethos-U55, U65|Ethos-U85) \| (.*) \|$", page, re.MULTILINE))
+    ends = re.findall(r"`(\w+)`", page[page.index("`*` stands for") :].partition(". ")[0])
+    for family, title in ((U5X, "Ethos-U55, U65"), (U85, "Ethos-U85")):
+        listed = set()
+        for name in re.findall(r"`([\w*]+)`", rows["all"] + rows[title]):
+            listed |= {name.replace("*", end) for end in ends} if "*" in name else {name}
+        for first, last in re.findall(r"`(\w+?)(?:_\*)?` to `(\w+?)(?:_\*)?`", rows[title]):
+            stem = first[:-1]
+            many = {f"{stem}{i}" for i in range(int(first[-1]), int(last[-1]) + 1)}
+            whole = first in listed
+            listed |= many if whole else {f"{each}_{end}" for each in many for end in ends}
+        counts = plain | parse[family] | {first + at for first in ports[family] for at in port}
+        events = events_of(family)
+        assert listed == {name for name, number in events.items() if number in counts}
+
+
+def test_commands_of_arms_header_that_vela_never_writes():
+    """User-defined registers, sizes of rows that Ethos-U55 ignores, and waits for up to 15."""
+    for config in ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256"):
+        stream = Stream(config).set(**{f"USER_DEFINED{i}": i for i in range(8)})
+        stream.set(DMA0_SIZE0=2, DMA0_SIZE1=3).op("DMA_WAIT", 3 if "u85" in config else 15)
+        outcome, device = execute(config, stream.stop(), [])
+        with device:
+            assert outcome is Outcome.STOPPED, device.log
+
+
+@pytest.mark.parametrize("register", ["IFM_BASE0", "OFM_BASE3", "WEIGHT_BASE", "DMA0_LEN"])
+def test_addresses_of_ethos_u55_have_32_bits(register):
+    outcome, device = execute("ethos-u55-128", Stream().set(**{register: 1 << 32}).stop(), [])
+    with device:
+        assert outcome is Outcome.PARSE_ERROR
+        assert "has parameter 0x0001, allowed bits 0x0000" in device.log[0]
 
 
 def test_a_hardware_reset_is_like_new(device):

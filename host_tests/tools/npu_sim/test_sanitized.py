@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools.errors import InputError
-from ethosu_tools.sim import Simulation
+from ethosu_tools.base.errors import InputError
+from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.campaigns.corpus import GRAPHS_SHORT, corpus
 from host_tests.kit import sharing

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools import arrays, make_model, oracle, vela
-from ethosu_tools.oracle import Oracle
-from ethosu_tools.remote import EmulatedRunner
-from ethosu_tools.sim import Simulation
+from ethosu_tools.compile import vela
+from ethosu_tools.link.remote import EmulatedRunner
+from ethosu_tools.model import arrays, make_model
+from ethosu_tools.sim import litert, oracle
+from ethosu_tools.sim.oracle import Oracle
+from ethosu_tools.sim.simulation import Simulation
 
 NPUS = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
 OWN_MODELS = ("mobilenet_v2", "mobilenet_v2_nchw")
@@ -113,7 +115,7 @@ def test_ratios_to_litert_are_printed(npu, tmp_path):
         compiled = tmp_path / "compiled.tflite"
         vela.compile_model(model, npu, compiled)
         rivals = {
-            "XNNPACK": Oracle(model, kernels=oracle.XNNPACK, here=True),
+            "XNNPACK": Oracle(model, kernels=litert.XNNPACK, here=True),
             "built-in kernels": Oracle(model, kernels=oracle.BUILTIN, here=True),
         }
         with (

@@ -19,9 +19,10 @@ def run(stream: bytes, config: str = "ethos-u55-128"):
 
 
 def test_command_table_equals_velas():
-    """Every command known to Vela, by its code and name, and no other."""
+    """Every command known to Vela, by its code and name; and those of Arm's header for users."""
     expected = {c.value: c.name for c in vela_registers.cmd0}
     expected |= {c.value | PAYLOAD: c.name for c in vela_registers.cmd1}
+    expected |= {PAYLOAD | 0xA0 + i: f"NPU_SET_USER_DEFINED{i}" for i in range(8)}
     assert {code: name for code, (name, _) in npu.commands().items()} == expected
     assert list(npu.commands()) == sorted(expected), "the simulator searches the table by code"
 
@@ -47,7 +48,7 @@ def test_a_register_that_was_never_set_is_named_or_not_used(name):
         others = {key: value for key, value in {**DEFAULTS, **registers}.items() if key != register}
         outcome, log, status = run(Stream().set(**others).op(*operation).stop())
         if outcome is Outcome.PARSE_ERROR:
-            assert f"needs NPU_SET_{register}, which was never set" in log
+            assert f"needs NPU_SET_{register}, which this job never set" in log
             missed += 1
         else:
             assert (outcome, log.partition(":")[2], status) == (
@@ -130,7 +131,7 @@ def test_tiles_that_were_never_set_are_not_at_zero(map_, tile):
     others = {key: value for key, value in DEFAULTS.items() if key != name}
     outcome, log, _ = run(Stream().set(**others).op("ELEMENTWISE", 1).stop())
     assert outcome is Outcome.PARSE_ERROR
-    assert f"needs NPU_SET_{name}, which was never set" in log
+    assert f"needs NPU_SET_{name}, which this job never set" in log
 
 
 def test_a_fault_names_command_offset_operation_operand_and_address():
@@ -145,17 +146,46 @@ def test_a_fault_names_command_offset_operation_operand_and_address():
         assert f"at 0x{address:x} (region 2 + 0x4000)" in line
 
 
-def test_state_does_not_outlive_a_reset():
-    """Registers and tables that an earlier stream set are undefined again."""
-    stream = Stream().defaults().op("POOL", 1)
-    outcome, device = execute("ethos-u55-128", stream.stop(), ROOM)
-    with device:
-        assert outcome is Outcome.STOPPED
-        bases = [memory.address for memory in device.memories[1:]]
-        again = device.add(Stream().op("POOL", 1).stop())
-        for reset, expected in ((False, Outcome.STOPPED), (True, Outcome.PARSE_ERROR)):
-            if reset:
-                device.write(Register.RESET, 0)
+# Where the tables are in the NPU's internal memory, and a function that uses the first.
+TABLES = {
+    "ethos-u55-128": (22 * 1024, 16),
+    "ethos-u65-512": (46 * 1024, 16),
+    "ethos-u85-256": (0, 4),
+}
+
+
+def jobs(config: str, *streams: Stream) -> tuple[list[Outcome], list[str]]:
+    """Outcomes of streams that run one after the other on the same NPU, and its log."""
+    with npu.Hardware(config) as device:
+        bases = [device.add(content).address for content in ROOM]
+        outcomes = []
+        for stream in streams:
+            device.start(device.add(stream.stop()), bases)
+            outcomes.append(device.execute())
             device.acknowledge()
-            device.start(again, bases)
-            assert device.execute() is expected
+        return outcomes, device.log
+
+
+@pytest.mark.parametrize("config", TABLES)
+def test_registers_do_not_outlive_a_job(config):
+    """A chip keeps them, so that results would depend on what ran before."""
+    first = Stream(config).defaults().op("POOL", 1)
+    outcomes, log = jobs(config, first, Stream(config).op("POOL", 1))
+    assert outcomes == [Outcome.STOPPED, Outcome.PARSE_ERROR]
+    assert "which this job never set" in log[0]
+
+
+@pytest.mark.parametrize("config", TABLES)
+@pytest.mark.parametrize("missing", [256, 16])
+def test_tables_do_not_outlive_a_job(config, missing):
+    """Also the last 16 bytes of one."""
+    address, function = TABLES[config]
+    streams = [
+        Stream(config)
+        .defaults(DMA0_DST_REGION=0x100, DMA0_DST=address, DMA0_LEN=length, ACTIVATION=function)
+        .op("DMA_START")
+        for length in (256, 256 - missing or 16)
+    ]
+    outcomes, log = jobs(config, *(stream.op("POOL", 1) for stream in streams))
+    assert outcomes == [Outcome.STOPPED, Outcome.PARSE_ERROR]
+    assert f"no DMA of this job has filled byte {256 - missing or 16} of it" in log[0]

@@ -123,3 +123,41 @@ def test_weights_from_ifm2(npu_library, operands, zero_point):
     stream.set(OFM_PRECISION=0x105, WEIGHT_FORMAT=0)
     found = run(stream.op("CONV", 1), inputs, np.zeros((1, OUTPUTS, INPUTS), int), weights)
     np.testing.assert_array_equal(found, products(inputs[0], weights.astype(np.int32) - zero_point))
+
+
+MAX, MIN = 0, 5
+
+
+@pytest.mark.parametrize(("mode", "better"), [(MAX, np.maximum), (MIN, np.minimum)])
+def test_a_pool_continues_with_the_extreme_that_was_left(npu_library, mode, better):
+    """Also where its own window is only padding: there, the padding is no number."""
+    random = np.random.default_rng(13)
+    a, b = random.integers(-128, 127, (2, PIXELS, INPUTS), np.int8, endpoint=True)
+    a[0] = b[0] = 127 if mode == MIN else -128  # would lose against a padding of zeros
+    row = PIXELS * INPUTS
+    stream = Stream(CONFIG).defaults(
+        IFM_DEPTH_M1=INPUTS - 1, IFM_STRIDE_X=INPUTS, IFM_STRIDE_Y=row, IFM_ZERO_POINT=0xFFFD,
+        OFM_WIDTH_M1=PIXELS - 1, OFM_DEPTH_M1=INPUTS - 1, OFM_STRIDE_X=INPUTS, OFM_STRIDE_Y=row,
+        OFM_ZERO_POINT=0xFFFD, ACTIVATION=0x1000, ACC_FORMAT=RESET | LEAVE,
+    )  # fmt: skip
+    stream.op("POOL", mode).set(ACC_FORMAT=KEEP | LEAVE, IFM_BASE0=row).op("POOL", mode)
+    # The last window begins one pixel to the left, so that the first one is only padding.
+    stream.set(ACC_FORMAT=KEEP, IFM_BASE0=0, IFM_PAD_LEFT=1).op("POOL", mode)
+    outcome, device = execute(CONFIG, stream.stop(), [a.tobytes() + b.tobytes(), bytes(row)])
+    with device:
+        assert outcome is Outcome.STOPPED, device.log
+        found = device.memories[2].data.copy().view(np.int8).reshape(PIXELS, INPUTS)
+    expected = better(a, b)
+    expected[1:] = better(expected[1:], a[:-1])
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("accumulators", [KEEP, FROM_IFM2, RESET | LEAVE], ids=hex)
+def test_a_position_is_neither_kept_nor_continued(npu_library, accumulators):
+    stream = Stream(CONFIG).defaults(ACC_FORMAT=RESET | LEAVE).op("POOL", 3)
+    stream.set(ACC_FORMAT=accumulators, OFM_SCALE=5 << 45 | 16 << 32 | 1)
+    stream.set(IFM2_PRECISION=INT32, IFM2_STRIDE_X=4, IFM2_STRIDE_Y=64, IFM2_STRIDE_C=4)
+    outcome, device = execute(CONFIG, stream.op("POOL", 6).stop(), [bytes(64)] * 3)
+    with device:
+        assert outcome is Outcome.PARSE_ERROR
+        assert "of mode 6 has accumulators" in device.log[0]

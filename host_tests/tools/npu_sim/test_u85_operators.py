@@ -59,6 +59,17 @@ def test_left_shift_loses_what_leaves_the_word():
     assert (elementwise(SHL, A, B) == (A.astype(np.int64) << B).astype(np.int32)).all()
 
 
+@pytest.mark.parametrize("shift", [0, 31, 32, 63, -1])
+@pytest.mark.parametrize("mode", [LSR, SHL])
+def test_shifts_of_whole_words(mode, shift):
+    """TOSA defines shifts by 0 to 31; beyond, README.md's "Not verified" says what is done."""
+    bits = A.view(np.uint32).tolist()
+    by = min(max(shift, 0), 32)
+    wanted = [a >> by if mode == LSR else a << by & 0xFFFF_FFFF for a in bits]
+    found = elementwise(mode, A, np.full(COUNT, shift, np.int32)).view(np.uint32)
+    assert found.tolist() == wanted
+
+
 def narrow(mode, dtype, a, b, **registers):
     """Sixteen results of 8 or 16 bits."""
     bits = np.dtype(dtype).itemsize - 1

@@ -5,18 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from host_tests.kit import sharing
+from host_tests.kit import matrix, needs, sharing
 from host_tests.tools.qemu_plugin import releases
 from host_tests.tools.qemu_plugin.guest import Guest, build
 
 
-@pytest.fixture(scope="session", params=["installed", "backports"])
+@pytest.fixture(
+    scope="session", params=matrix.cases(releases.ALL, {releases.INSTALLED, releases.NEWEST})
+)
 def qemu(request: pytest.FixtureRequest) -> Path:
     """qemu-system-arm of one release."""
-    if request.param == "backports":
-        newer: Path = request.getfixturevalue("newer_qemu")
-        return newer
-    return releases.installed()
+    return needs.qemu(request.param)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ethosu_tools import deadline
+from ethosu_tools.base import deadline
 
 TIMEOUT_S = 60  # of emulator time
 SOURCES = Path(__file__).resolve().parent / "guest"

@@ -1,30 +1,39 @@
 # SPDX-License-Identifier: MIT
-"""The releases of QEMU with which the plugin is tested: the installed one and Debian's newest.
+"""The releases of QEMU with which the plugin is tested: the installed one, and Debian's others.
 
-Debian's backports of this release are unpacked under ``build/``, not installed.
+Those are unpacked under ``build/qemu/``, not installed. Each has the C library and all libraries of
+its Debian release with it, so it runs on any other.
 """
 
 from __future__ import annotations
 
-import fcntl
 import re
 import shutil
 import stat
 import subprocess
-import tempfile
+from functools import partial
 from pathlib import Path
 
 from host_tests.kit import debian
 from host_tests.kit.debian import PackageMissingError
 
 PROGRAM = "qemu-system-arm"
-BUILD = Path(__file__).resolve().parents[3] / "build" / "qemu-10"
+BUILD = Path(__file__).resolve().parents[3] / "build" / "qemu"
+
+# Debian's suites that have a release of QEMU; the packages are taken from the last suite.
+SUITES = {
+    "10": ("trixie",),
+    "11": ("trixie", "trixie-backports"),
+}
+NEWEST = "11"
+INSTALLED = "installed"
+ALL = (INSTALLED, *SUITES)
 
 WRAPPER = """\
 #!/bin/sh
-# Runs the unpacked QEMU with the libraries and modules next to it.
-export LD_LIBRARY_PATH="{libraries}" QEMU_MODULE_DIR="{libraries}/qemu"
-exec "{program}" "$@"
+# Runs the unpacked QEMU with the C library, the libraries, the modules and the data next to it.
+export QEMU_MODULE_DIR="{libraries}/qemu"
+exec "{loader}" --library-path "{libraries}" "{program}" -L "{data}" "$@"
 """
 
 
@@ -45,61 +54,37 @@ def installed() -> Path:
     return Path(program)
 
 
-def _write_wrapper(folder: Path) -> None:
-    """Write the wrapper into a folder that will be moved to BUILD."""
-    modules = next(folder.glob("root/usr/lib/*/qemu"), None)
-    if modules is None:
-        raise PackageMissingError(f"the packages of {PROGRAM} hold no modules of QEMU")
-    libraries = BUILD / modules.parent.relative_to(folder)
+def _write_wrapper(folder: Path, at: Path) -> None:
+    """Write the wrapper into a folder that will be moved to `at`."""
+    program = folder / "root/usr/bin" / PROGRAM
+    loader = next(folder.glob("root/**/ld-linux*.so.*"), None)
+    library = next(folder.glob("root/**/libc.so.6"), None)
+    if not program.exists() or loader is None or library is None:
+        raise PackageMissingError(f"the packages of {PROGRAM} do not hold it with its C library")
+    words = {"loader": loader, "libraries": library.parent, "program": program}
+    words["data"] = folder / "root/usr/share/qemu"
+    moved = {name: at / path.relative_to(folder) for name, path in words.items()}
     wrapper = folder / PROGRAM
-    wrapper.write_text(
-        WRAPPER.format(libraries=libraries, program=BUILD / "root/usr/bin" / PROGRAM)
-    )
+    wrapper.write_text(WRAPPER.format(**moved))
     wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
 
 
-def _download(release: str, to: Path) -> list[Path]:
-    """The packages of a release's backports."""
-    suites = release, f"{release}-backports"
-    with debian.apt(suites) as options:
-        install = ["install", "--download-only", "--reinstall", "--no-install-recommends"]
-        debian.run("apt-get", "-q", "-y", *options, *install, "-t", suites[1], PROGRAM)
-        to.mkdir(parents=True, exist_ok=True)
-        (cache,) = (option.partition("=")[2] for option in options if "Dir::Cache" in option)
-        return [shutil.copy(path, to) for path in Path(cache, "archives").glob("*.deb")]
+def _download(suites: tuple[str, ...], to: Path) -> None:
+    """Unpack the packages of QEMU and of all that it needs."""
+    architecture = debian.run("dpkg", "--print-architecture").strip()
+    with debian.apt(suites, architecture) as options:
+        debian.unpack(options, to, *debian.WITH_NEEDED, "-t", suites[-1], PROGRAM)
 
 
-def _unpack(release: str, to: Path) -> None:
-    """Fill an empty folder with the unpacked packages and the wrapper, as if it were BUILD."""
-    for package in _download(release, to / "archives"):
-        debian.run("dpkg-deb", "--extract", str(package), str(to / "root"))
-    shutil.rmtree(to / "archives")
-    if not (to / "root/usr/bin" / PROGRAM).exists():
-        raise PackageMissingError(f"{release}-backports has no {PROGRAM}")
-    _write_wrapper(to)
+def _fetch(suites: tuple[str, ...], at: Path, to: Path) -> None:
+    """Fill an empty folder with the unpacked packages and the wrapper, as if it were `at`."""
+    _download(suites, to / "root")
+    _write_wrapper(to, at)
 
 
-def _fetch(release: str) -> None:
-    """Make BUILD atomically; leftovers of an interrupted run are removed."""
-    with tempfile.TemporaryDirectory(prefix="qemu-new-", dir=BUILD.parent) as name:
-        new = Path(name) / BUILD.name
-        new.mkdir()
-        _unpack(release, new)
-        shutil.rmtree(BUILD, ignore_errors=True)
-        new.rename(BUILD)
-
-
-def backports() -> Path:
-    """A program that runs the QEMU of this Debian's backports, fetched at the first call.
-
-    Other processes that call it meanwhile wait.
-    """
-    wrapper = BUILD / PROGRAM
-    BUILD.parent.mkdir(parents=True, exist_ok=True)
-    with BUILD.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not wrapper.exists():
-            _fetch(debian.codename())
-    if version(wrapper) <= version(installed()):
-        raise PackageMissingError(f"backports have no {PROGRAM} newer than the installed one")
-    return wrapper
+def program(release: str) -> Path:
+    """A program that runs this QEMU of `ALL`, fetched at the first call."""
+    if release == INSTALLED:
+        return installed()
+    folder = BUILD / release
+    return debian.keep(folder, partial(_fetch, SUITES[release], folder)) / PROGRAM

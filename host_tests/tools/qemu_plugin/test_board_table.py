@@ -154,3 +154,51 @@ def test_a_board_starts_at_an_address_or_at_its_image_s_first_section(program, t
     path.write_text(TOML.replace("vectors = 0\n", 'start = "entry"\n'))
     with pytest.raises(ValueError, match="start is 'entry', expected 'first section'"):
         program.source(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["ram", "tcm", "rom"])
+def test_a_memory_that_keeps_nothing_has_no_part_that_does(program, tmp_path, kind):
+    """Without the refusal a board that needs it keeps nothing, and no message says why."""
+    path = tmp_path / "x.toml"
+    path.write_text(TOML.replace("[parts.two]\n", "[parts.two]\nmemories.B.kept_from = 16\n"))
+    for name in ("kept", "mram"):
+        path.write_text(path.read_text().replace('kind = "tcm"', f'kind = "{name}"'))
+        assert ".kept_from = 0x10" in program.source(tmp_path)
+        path.write_text(path.read_text().replace(f'kind = "{name}"', 'kind = "tcm"'))
+    path.write_text(path.read_text().replace('kind = "tcm"', f'kind = "{kind}"'))
+    expected = (
+        "X-ONE: memory 'B' has `kept_from`, expected with kind 'kept', 'flash', 'mram', "
+        f"'mram-rev-a' only, found '{kind}'"
+    )
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        program.source(tmp_path)
+
+
+def test_the_page_explains_each_kind_of_memory(program, repo):
+    page = (repo / "tools/qemu_plugin/README.md").read_text()
+    table = page.partition("### Kinds of memories")[2].partition("Another kind")[0]
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()]
+    said = {kind.strip(" `"): row[1:] for row in rows if row for kind in row[0].split(",")}
+    for kind, bits in program.KINDS.items():
+        writes = "yes" if "CPU_WRITES" in bits else "no"
+        alias = "at its alias only" if "BUS_AT_ALIAS" in bits else "yes"
+        assert said[kind] == [
+            "whole lines of 16 bytes" if "TAKES_LINES" in bits else writes,
+            alias if "BUS_READS" in bits else "no",
+            alias if "BUS_WRITES" in bits else "no",
+            "yes" if "KEEPS" in bits else "no",
+        ], kind
+    assert set(said) == {*program.KINDS, "kind", "---"}
+
+
+def test_the_page_names_the_places_of_a_device(repo):
+    """The files of its table, and what they have, exist."""
+    page = (repo / "tools/qemu_plugin/README.md").read_text()
+    table = page.partition("### Add a device")[2].partition("## Behaviour")[0]
+    folder = repo / "tools/qemu_plugin"
+    names = set(re.findall(r"`([a-z0-9_]+\.(?:c|h|def))`", table))
+    assert {"dma_kinds.def", "board.h", "machine_none.c"} <= names
+    assert [name for name in names if not (folder / name).is_file()] == []
+    sources = "".join(path.read_text() for path in folder.glob("*.[ch]"))
+    for word in re.findall(r"`((?:struct|enum) \w+|uart_makers)`", table):
+        assert word in sources, word

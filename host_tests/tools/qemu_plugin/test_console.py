@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ethosu_tools.deadline import STEP_S, Deadline
+from ethosu_tools.base.deadline import STEP_S, Deadline
 
 from host_tests.tools.qemu_plugin.guest import TIMEOUT_S, Guest, outcome
 

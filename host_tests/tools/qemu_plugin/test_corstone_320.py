@@ -10,9 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from ethosu_tools import boards, deadline, firmware_run, paths, qemu
-from ethosu_tools.errors import BoardError
-from ethosu_tools.fvp import simulate
+from ethosu_tools import boards
+from ethosu_tools.addons.fvp import simulate
+from ethosu_tools.base import deadline, paths
+from ethosu_tools.base.errors import BoardError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link import firmware_run, qemu
 
 from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import test_library
@@ -50,7 +53,7 @@ def values(output: str) -> dict[str, int]:
 @pytest.fixture
 def found(image, each_qemu) -> dict[str, int]:
     """What the program prints about the machine."""
-    done = firmware_run.run(image, board=BOARD, until="ready", timeout=20)
+    done = firmware_run.run(emulated(BOARD, firmware=image), until="ready", timeout=20)
     return values(done.output.partition("ready")[0])
 
 
@@ -92,7 +95,7 @@ def test_other_instructions_of_pacbti_end_the_run_with_their_name(image, each_qe
     """QEMU would execute multiplications instead, two of them into the PC."""
     ended = f"QEMU ended with 1: .*ethosu: fatal: the instruction {name} at 0x1200"
     with pytest.raises(BoardError, match=ended):
-        firmware_run.run(image, board=BOARD, arguments=[name.lower()], timeout=20)
+        firmware_run.run(emulated(BOARD, firmware=image), arguments=[name.lower()], timeout=20)
 
 
 @pytest.mark.parametrize("verbose", [[], ["--verbose"]])
@@ -111,7 +114,7 @@ def test_uart0_has_interrupts_for_both_directions(image, each_qemu, tmp_path):
         os.mkfifo(tmp_path / name)
         ends.append(os.open(tmp_path / name, os.O_RDWR))
     os.write(ends[0], b"hello\n")
-    options = qemu.options(boards.machine(BOARD), image, "ethos-u85-256", "off")
+    options = qemu.options(emulated(BOARD, "ethos-u85-256", firmware=image, coherence="off"))
     line = ["-chardev", f"pipe,id=line,path={tmp_path / 'line'}", "-serial", "chardev:line"]
     semihosting = firmware_run.semihosting(None, [image.name])
     done = deadline.run([qemu.find_qemu(), *options, *line, *semihosting], 20)
@@ -170,7 +173,8 @@ def test_arms_interface_runs_a_model_exactly(npu, client):
     """Its result is that of LiteRT's reference kernels, with and without a data cache."""
     image = client(npu)
     for mode in ("off", "strict"):
-        found = values(firmware_run.run(image, board=BOARD, npu=npu, mode=mode).output)
+        setup = emulated(BOARD, npu, firmware=image, coherence=mode)
+        found = values(firmware_run.run(setup).output)
         assert found["init"] == found["failed"] == found["wrong"] == 0
         assert found["results_ok"] == found["seen"] == 5
 
@@ -189,7 +193,9 @@ def test_adapters_change_the_time_of_a_model_only_where_they_are_the_limit(clien
 
     def cycles(latency: int, words: int, *, timed: bool = True) -> int:
         image = client(NPUS[0], *adapters(latency, words))
-        found = values(firmware_run.run(image, board=BOARD, npu=NPUS[0], timed=timed).output)
+        found = values(
+            firmware_run.run(emulated(BOARD, NPUS[0], firmware=image), timed=timed).output
+        )
         assert found["failed"] == found["wrong"] == 0
         return found["cycles"]
 
@@ -211,10 +217,6 @@ def test_it_is_for_firmware_of_others(ethosu, image, monkeypatch):  # noqa: F811
     monkeypatch.setenv(boards.VARIABLE, BOARD)
     code, _, err = ethosu("qemu")
     assert code == 2 and "has no firmware of this project" in err
-    code, _, err = ethosu("qemu", "--machine", "virt")
-    assert code == 2 and "--machine virt needs --kernel" in err
-    code, _, err = ethosu("build", BOARD)
-    assert code == 2 and BOARD in err
 
 
 def test_a_machine_is_no_board_with_firmware():

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Repeatable: the instruction count, and virtual time with a modelled NPU clock."""
 
+import re
 import subprocess
 
 import pytest
-from ethosu_tools import elf
+from ethosu_tools.answers.timeline import elf
 
 from host_tests.tools.qemu_plugin.guest import Guest
 
@@ -29,8 +30,8 @@ def test_host_reads_the_counter(guest: Guest) -> None:
     command = guest.command("deaf", "", ["-monitor", "stdio"])
     dialogue = "xp /1wx 0xe000efd4\nxp /1wx 0x4f000010\nquit\n"
     done = subprocess.run(command, input=dialogue, capture_output=True, text=True)
-    assert "00000000e000efd4: 0x45485531" in done.stdout
-    assert "000000004f000010: 0x" in done.stdout
+    assert re.search("^(0{8})?e000efd4: 0x45485531", done.stdout, re.MULTILINE)
+    assert re.search("^(0{8})?4f000010: 0x", done.stdout, re.MULTILINE)
 
 
 def test_modelled_time_repeats(guest: Guest) -> None:

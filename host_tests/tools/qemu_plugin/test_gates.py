@@ -5,8 +5,9 @@ import subprocess
 import time
 
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import CONTROL_TIMEOUT_S, Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import CONTROL_TIMEOUT_S, Machine
 
 # A board, a register without which a device does not answer, and the device's first register.
 GATES = [
@@ -35,7 +36,7 @@ def word(machine: Machine, address: int) -> int | None:
 @pytest.mark.parametrize(("name", "register", "device"), GATES)
 def test_a_reset_closes_the_gates(name, register, device, each_qemu):
     """The CPU is halted, so nothing enables them again."""
-    with QemuBoard(Machine(board=name)) as board:
+    with QemuBoard(Machine(emulated(name))) as board:
         machine = board.machine
         assert word(machine, register) and word(machine, device)
         monitor(machine, "stop")
@@ -85,7 +86,7 @@ def test_no_access_is_lost_when_another_core_opens_registers(emulator_only, tmp_
     source.write_text(HAMMER)
     options = ["-mcpu=cortex-m55", "-nostdlib", "-Wl,-Ttext=0x60500000,--entry=0x60500009"]
     subprocess.run(["arm-none-eabi-gcc", *options, source, "-o", image], check=True)
-    with Machine(board="KIT_PSE84_AI", firmware=image) as machine:
+    with Machine(emulated("KIT_PSE84_AI", firmware=image)) as machine:
         for _ in range(20):
             machine.reset()
             passes, end = word(machine, PASSES), word(machine, PASSES) + 10_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from host_tests.kit.matrix import newer_is_slow
+from host_tests.kit.matrix import others_are_slow
 from host_tests.tools.npu_sim.assembler import CONFIGS
 from host_tests.tools.qemu_plugin.guest import TOOLS, Guest
 
@@ -41,7 +41,7 @@ def fault_channel(status: int) -> int:
     return status >> 12 & 0xF
 
 
-@newer_is_slow
+@others_are_slow
 @pytest.mark.parametrize("config", CONFIG_WORDS)
 def test_registers_answer_at_both_addresses(guest: Guest, config: str) -> None:
     values = guest.run("identify", f"npu={config}").values
@@ -215,10 +215,10 @@ INJECTED = {
     "board": dict.fromkeys(("reset", "power-loss", "call"), ("move_in_ddr", "")),
 }  # fmt: skip
 # Tested in host_tests/boards/test_power_cuts.py and host_tests/firmware/chips/we2/test_flash.py.
-BY_BOARD = {"nvm": {"cut", "cut-again", "fail"}, "flash": {"dead", "no-quad"}}
+BY_BOARD = {"nvm": {"cut", "cut-again", "fail", "lost"}, "flash": {"dead", "no-quad"}}
 
 
-@newer_is_slow
+@others_are_slow
 @pytest.mark.parametrize(
     ("device", "name"), [(device, name) for device in INJECTED for name in INJECTED[device]]
 )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The newer QEMU is fetched once, despite concurrent callers or leftovers of an earlier run."""
+"""A QEMU of Debian's is fetched once, despite concurrent callers, and runs from where it is."""
 
+import shutil
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -8,52 +9,71 @@ from contextlib import suppress
 
 import pytest
 
-from host_tests.kit import stand_ins
+from host_tests.kit import debian, stand_ins
 from host_tests.tools.qemu_plugin import releases
 
-
-def program(path, version):
-    path.parent.mkdir(parents=True)
-    return stand_ins.program(path, f"echo QEMU emulator version {version}\n", "/bin/sh")
+LOADER = """\
+shift 2
+exec "$@"
+"""
 
 
 @pytest.fixture
-def downloads(monkeypatch, tmp_path):
-    """Threads that have downloaded a package of version 9.0.0; the installed one is 1.0.0."""
+def tree(tmp_path):
+    """The files of packages of version 9.0.0, with a loader that runs any program."""
     tree = tmp_path / "tree"
-    program(tree / "usr/bin" / releases.PROGRAM, "9.0.0")
-    (tree / "usr/lib/any/qemu").mkdir(parents=True)
-    (tree / "DEBIAN").mkdir()
-    control = "Package: q\nVersion: 1\nArchitecture: all\nMaintainer: m <m@e>\nDescription: d\n"
-    (tree / "DEBIAN/control").write_text(control)
-    installed = program(tmp_path / "old" / releases.PROGRAM, "1.0.0")
+    for name, text in {
+        "usr/bin/" + releases.PROGRAM: 'echo "QEMU emulator version 9.0.0; $*"\n',
+        "usr/lib64/ld-linux-any.so.2": LOADER,
+        "usr/lib/any/libc.so.6": "",
+    }.items():
+        (tree / name).parent.mkdir(parents=True)
+        stand_ins.program(tree / name, text, "/bin/sh")
+    return tree
+
+
+@pytest.fixture
+def downloads(monkeypatch, tmp_path, tree):
+    """Threads that have downloaded the packages."""
     both, threads = threading.Barrier(2), []
 
-    def download(release, to):
+    def download(suites, to):
         threads.append(threading.current_thread())
         with suppress(threading.BrokenBarrierError):
             both.wait(0.5)  # so that a second thread, if it may, downloads at the same time
-        to.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["dpkg-deb", "--build", tree, to / "q.deb"], check=True, capture_output=True)
-        return [to / "q.deb"]
+        shutil.copytree(tree, to)
 
     monkeypatch.setattr(releases, "BUILD", tmp_path / "build/qemu")
     monkeypatch.setattr(releases, "_download", download)
-    monkeypatch.setattr(releases, "installed", lambda: installed)
     return threads
 
 
 def test_two_at_once_fetch_it_once(downloads):
     with ThreadPoolExecutor(2) as pool:
-        first, second = (pool.submit(releases.backports) for _ in range(2))
+        first, second = (pool.submit(releases.program, releases.NEWEST) for _ in range(2))
     assert first.result() == second.result()
     assert releases.version(first.result()) == (9, 0, 0)
     assert len(downloads) == 1
 
 
-def test_the_leftovers_of_an_interrupted_run_are_replaced(downloads):
-    (releases.BUILD / "root/usr/bin").mkdir(parents=True)
-    (releases.BUILD / "root/usr/bin/sh").touch()
-    assert releases.version(releases.backports()) == (9, 0, 0)
-    assert not (releases.BUILD / "root/usr/bin/sh").exists()
-    assert sorted(path.name for path in releases.BUILD.parent.iterdir()) == ["qemu", "qemu.lock"]
+def test_it_runs_with_its_own_data_and_the_callers_words(downloads):
+    program = releases.program(releases.NEWEST)
+    said = subprocess.run([program, "a b", "c"], capture_output=True, text=True).stdout
+    data = program.parent / "root/usr/share/qemu"
+    assert said == f"QEMU emulator version 9.0.0; -L {data} a b c\n"
+
+
+@pytest.mark.parametrize("lost", ["usr/bin", "usr/lib64", "usr/lib/any"])
+def test_an_incomplete_release_is_not_kept(downloads, tree, lost):
+    shutil.rmtree(tree / lost)
+    with pytest.raises(debian.PackageMissingError, match="do not hold it with its C library"):
+        releases.program(releases.NEWEST)
+    assert [path.name for path in releases.BUILD.iterdir()] == [f"{releases.NEWEST}.lock"]
+
+
+def test_an_archive_that_is_not_reached_is_one_sentence(monkeypatch, tmp_path):
+    monkeypatch.setattr(releases, "BUILD", tmp_path / "build/qemu")
+    monkeypatch.setattr(debian, "_address", lambda: "http://127.0.0.1:9/debian")
+    with pytest.raises(debian.PackageMissingError) as error:
+        releases.program(releases.NEWEST)
+    assert "127.0.0.1:9" in str(error.value) and "\n" not in str(error.value)

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ethosu_tools import deadline
+from ethosu_tools.base import deadline
 
 from host_tests.tools.qemu_plugin.guest import TIMEOUT_S, outcome
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Set-up on incomplete machines: one sentence explains the fix, and nothing is left half done."""
 
+import contextlib
 import os
+import pty
 import re
 import shutil
 import subprocess
+import tomllib
 
 import pytest
 
@@ -96,12 +99,14 @@ def test_without_dpkg_the_remedy_is_named(debian, machine):
 
 
 def test_wrong_python_is_named_with_the_right_ones(repo, machine, tmp_path):
-    old = machine("rm", python3="[ $1 = --version ] && echo Python 3.13.1")
+    old = machine("rm", python3="[ $1 = --version ] && echo Python 3.14.1")
     done = run(
         repo / "tools/setup/venv.sh", "venv", old["PATH"] + "/python3", env=old, cwd=tmp_path
     )
     assert done.returncode == 1 and not (tmp_path / "venv").exists()
-    assert "needs CPython 3.11 or 3.12" in done.stderr and "found Python 3.13.1" in done.stderr
+    assert (
+        "needs CPython 3.11, 3.12 or 3.13" in done.stderr and "found Python 3.14.1" in done.stderr
+    )
     assert "make PYTHON=" in done.stderr
 
 
@@ -111,6 +116,47 @@ def test_the_counter_of_a_build_passes_on_its_failure(repo, code, end):
     command = [repo / "tools/setup/progress.sh", "part", "sh", "-c", build]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (code, f"note: x\n    part: {end}\n")
+
+
+@pytest.fixture
+def on_a_terminal():
+    """Runs a command on a terminal, with variables: returns what it wrote."""
+
+    def run(words, **variables):
+        ours, its = pty.openpty()
+        kept = {name: os.environ[name] for name in ("HOME", "PATH")}
+        with subprocess.Popen(words, stdout=its, stderr=its, env=kept | variables) as process:
+            os.close(its)
+            said = b""
+            with contextlib.suppress(OSError):  # the end of a terminal
+                while more := os.read(ours, 4096):
+                    said += more
+        os.close(ours)
+        assert process.returncode == 0, said
+        return said.decode().replace("\r\n", "\n")
+
+    return run
+
+
+HEADING = "==> a part"
+
+
+def heading(repo):
+    return ["make", "-C", repo, "-s", "--no-print-directory", "--eval=x:; $(call say,a part)", "x"]
+
+
+def test_headings_are_bold_on_a_terminal_only(repo, on_a_terminal):
+    assert on_a_terminal(heading(repo), TERM="xterm") == f"\033[1m{HEADING}\033[0m\n"
+    assert on_a_terminal(heading(repo), TERM="dumb") == f"{HEADING}\n"
+    assert on_a_terminal(heading(repo), TERM="xterm", NO_COLOR="1") == f"{HEADING}\n"
+    written = subprocess.run(heading(repo), capture_output=True, text=True, check=True).stdout
+    assert written == f"{HEADING}\n"
+
+
+def test_the_counter_of_a_build_writes_over_its_line_where_it_can(repo, on_a_terminal):
+    command = [repo / "tools/setup/progress.sh", "part", "sh", "-c", "echo CC a.c"]
+    assert "\r\033[K    part: 1 files built\n" in on_a_terminal(command, TERM="xterm")
+    assert on_a_terminal(command, TERM="dumb") == "    part: 1 files built\n"
 
 
 def test_make_without_a_target_lists_the_targets(repo):
@@ -134,3 +180,27 @@ def test_programs_run_without_the_users_environment(repo):
         [repo / ".venv/bin/ethosu", "--version"], env=env, capture_output=True, text=True
     )
     assert done.returncode == 0
+
+
+def test_the_supported_releases_of_python_are_the_same_everywhere(repo):
+    project = tomllib.loads((repo / "pyproject.toml").read_text())["project"]
+    named = [
+        tuple(map(int, words.rpartition(" ")[2].split(".")))
+        for words in project["classifiers"]
+        if words.startswith("Programming Language :: Python")
+    ]
+    assert len(named) >= 2
+    (first, _), (last, minor) = named[0], named[-1]
+    assert project["requires-python"] == f">={first}.{named[0][1]},<{last}.{minor + 1}"
+    script = (repo / "tools/setup/venv.sh").read_text()
+    assert f"sys.version_info[:2] in {tuple(named)}" in script
+    assert all(f" python{major}.{minor} " in script for major, minor in named)
+
+
+def test_the_lock_names_the_reference_of_each_release(repo):
+    project = tomllib.loads((repo / "pyproject.toml").read_text())["project"]
+    lock = (repo / "requirements.lock").read_text()
+    for wanted in project["optional-dependencies"]["oracle"]:
+        pin, _, marker = wanted.partition("; ")
+        marker = marker.replace("python_version", "python_full_version")
+        assert f"{pin} ; {marker} \\\n" in lock

@@ -6,21 +6,23 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
 import tomllib
 import venv
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
-from ethosu_tools import arrays, boards, paths
-from ethosu_tools.board import Board
-from ethosu_tools.estimate import points, systems
+from ethosu_tools import boards
+from ethosu_tools.answers import points
+from ethosu_tools.base import paths
+from ethosu_tools.boards import systems
+from ethosu_tools.model import arrays
 
-from host_tests.kit import needs, sharing
+from host_tests.kit import sharing
 
 # Packages of the environment, except the tools themselves: linked, not downloaded.
 _OURS = (
@@ -29,6 +31,7 @@ _OURS = (
     "emulator-stubs",
     "ethosu-stubs",
     "ethosu_audio-stubs",
+    "ethosu_files-stubs",
     "ethosu_image-stubs",
     "ethosu_results-stubs",
     "ml-stubs",
@@ -145,7 +148,7 @@ def test_doctor_finds_the_contents_of_the_wheel(found):
 
 def test_it_knows_the_memories_of_each_board(outside):
     code = (
-        "from ethosu_tools.estimate import points, systems\n"
+        "from ethosu_tools.answers import points\nfrom ethosu_tools.boards import systems\n"
         "print([each.facts.config.name for each in systems.every()], len(points.published()))"
     )
     command = [outside.python, "-c", code]
@@ -181,59 +184,22 @@ def test_a_missing_qemu_is_one_error_with_the_package(outside):
 
 
 def test_anything_not_in_the_wheel_is_one_error(outside):
-    done = outside("ethosu_tools.cli", "build", boards.DEFAULT)
-    assert done.returncode == 4 and "set ETHOSU_ROOT" in done.stderr
-
-
-@pytest.mark.slow
-def test_the_tutorial_leads_from_training_to_a_board(outside, repo, tmp_path):
-    """In an empty folder, with only the wheel and the installation steps of the page."""
-    needs.python_with("convert", "TENSORFLOW_PYTHON")
-    page = (repo / "docs/tutorial.md").read_text()
-    (program,) = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    commands = re.findall(r"^```sh slow\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    (tmp_path / "train.py").write_text(program)
-    search = f"{outside.python.parent}:{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-euxo", "pipefail", "-c", "".join(commands)],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": search},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout
-    (trained,) = re.findall(r"^float +accuracy ([\d.]+)%", done.stdout, re.MULTILINE)
-    simulated, on_board = re.findall(r"^accuracy +([\d.]+) %", done.stdout, re.MULTILINE)
-    assert float(trained) > 85 and abs(float(trained) - float(simulated)) < 3
-    assert simulated == on_board and "bit-exact   100.00 %  500 of 500" in done.stdout
-    (deploy,) = re.findall(r"^    ethosu (deploy .* --on) PORT$", page, re.MULTILINE)
-    (start,) = re.findall(r"^    ethosu (qemu .*)$", page, re.MULTILINE)
-    (use,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    ethosu = [str(outside.python.with_name("ethosu"))]
-    with subprocess.Popen(
-        [*ethosu, *start.split(), "--json"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
-    ) as machine:
-        try:
-            lines = iter(machine.stdout.readline, "}\n")
-            port = json.loads("".join(lines) + "}")["port"]
-            subprocess.run([*ethosu, *deploy.split(), port], cwd=tmp_path, check=True)
-            with Board(port) as board:
-                printed = board.exec(use)
-        finally:
-            machine.send_signal(signal.SIGINT)
-    assert re.fullmatch(r"True\r\nclass [0-3] score 0\.\d+\r\n", printed)
+    command = [outside.python, "-c", "from ethosu_tools.base import paths\npaths.web_image()"]
+    done = subprocess.run(command, cwd=outside.folder, capture_output=True, text=True)
+    assert "SetupError: " in done.stderr and "set ETHOSU_ROOT" in done.stderr
 
 
 def test_type_checkers_know_the_modules(outside):
-    (outside.folder / "user.py").write_text(PROGRAM)
+    # A file of its own for each text: mypy's cache takes equal sizes within a second for equal.
     words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", outside.folder / "mypy"]
-    words += ["--python-executable", outside.python, "user.py"]
-    done = subprocess.run(words, cwd=outside.folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    words += ["--python-executable", outside.python]
     wrong = PROGRAM.replace("labels", "labls").replace("threshold=0.4", "threshold='0.4'")
-    (outside.folder / "user.py").write_text(wrong.replace("count=1", "many=1"))
-    done = subprocess.run(words, cwd=outside.folder, capture_output=True, text=True)
+    (outside.folder / "user.py").write_text(PROGRAM)
+    (outside.folder / "wrong.py").write_text(wrong.replace("count=1", "many=1"))
+    run = partial(subprocess.run, cwd=outside.folder, capture_output=True, text=True)
+    done = run([*words, "user.py"])
+    assert done.returncode == 0, done.stdout
+    done = run([*words, "wrong.py"])
     assert 'has no attribute "labls"' in done.stdout
     assert 'Argument "threshold" to "Fomo" has incompatible type "str"' in done.stdout
     assert 'Unexpected keyword argument "many" for "top"' in done.stdout

@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from ethosu_tools import paths
+from ethosu_tools.base import paths
 
 from .chromium import Page
 

@@ -6,12 +6,12 @@ import subprocess
 import sys
 
 import pytest
-from ethosu_tools import paths
+from ethosu_tools.base import paths
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
-from host_tests.kit import needs
-from host_tests.modules.ethosu.examples.test_examples import PAGES, PYTORCH, blocks
+from host_tests.kit import needs, pages
+from host_tests.modules.ethosu.examples.test_examples import PYTORCH
 
 from .chromium import Page, find
 from .serve import serve
@@ -45,19 +45,18 @@ def browser(book):
 QUICK = ("README.md", "modules/ethosu/docs/models.md", "docs/tutorial.md")
 
 
-def pages():
-    for path in PAGES:
-        name = str(path.relative_to(paths.root()))
-        quick = name in QUICK or path == PYTORCH
-        yield pytest.param(path, id=name, marks=[] if quick else pytest.mark.slow)
+def live():
+    for name in pages.with_blocks("python", "board"):
+        quick = name in (*QUICK, PYTORCH)
+        yield pytest.param(name, id=name, marks=[] if quick else pytest.mark.slow)
 
 
-@pytest.mark.parametrize("path", list(pages()))
-def test_blocks_of_a_page_run(book, browser, path):
+@pytest.mark.parametrize("page", list(live()))
+def test_blocks_of_a_page_run(book, browser, page):
+    expected = [block for block in pages.blocks(page) if block in pages.every("python", "board")]
     # The model used on the page about PyTorch is not part of the book.
-    expected = [] if path == PYTORCH else blocks(path)
-    where = path.relative_to(paths.root()).with_suffix(".html")
-    name = str(where).replace("README.html", "index.html")
+    expected = [] if page == PYTORCH else expected
+    name = page.replace("README.md", "index.md").replace(".md", ".html")
     browser.open(f"{book}{name}")
     browser.wait_for("document.body?.dataset.live")
     assert browser.evaluate("document.querySelectorAll('button.run').length") == len(expected)

@@ -6,9 +6,10 @@ import subprocess
 
 import numpy as np
 import pytest
-from ethosu_tools import paths, romfs, tflite
-from ethosu_tools.tflite import model_metadata
-from ethosu_tools.tflite.metadata import get
+from ethosu_tools.base import paths
+from ethosu_tools.model import romfs, tflite
+from ethosu_tools.model.tflite import model_metadata
+from ethosu_tools.model.tflite.metadata import get
 
 from host_tests.kit import needs
 

@@ -2,8 +2,8 @@
 """Sound and pictures in the page: recordings, the microphone, files, the camera."""
 
 import pytest
-from ethosu_tools import paths
-from ethosu_tools.wakeword import keywords
+from ethosu_tools.addons.wakeword import keywords
+from ethosu_tools.base import paths
 
 from tools.web import discs
 

@@ -5,8 +5,10 @@ import json
 import subprocess
 
 import pytest
-from ethosu_tools import boards, paths, vela
-from ethosu_tools.tflite.metadata import get, put
+from ethosu_tools import boards
+from ethosu_tools.base import paths
+from ethosu_tools.compile import vela
+from ethosu_tools.model.tflite.metadata import get, put
 
 from host_tests.kit import needs
 

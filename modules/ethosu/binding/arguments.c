@@ -2,6 +2,7 @@
 /** Arguments, and exceptions for them; see arguments.h. */
 #include "arguments.h"
 
+#include "ethosu_memory.h"
 #include "py/runtime.h"
 
 _Noreturn void binding_raise_fault(const struct ethosu_ext_fault *fault)
@@ -20,10 +21,39 @@ void binding_get_buffer(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t fla
                         const char *what)
 {
     if (!mp_get_buffer(object, buffer, flags)) {
-        mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("%s is of type %s, expected %s"), what,
-                          mp_obj_get_type_str(object),
-                          (flags & MP_BUFFER_WRITE) ? "a writable buffer" : "a buffer");
+        binding_raise_type(object, what,
+                           (flags & MP_BUFFER_WRITE) ? "a writable buffer" : "a buffer");
     }
+}
+
+_Noreturn void binding_raise_type(mp_obj_t object, const char *what, const char *expected)
+{
+    mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("%s is of type %s, expected %s"), what,
+                      mp_obj_get_type_str(object), expected);
+}
+
+void binding_check_memory(const void *data, size_t size, const char *what)
+{
+#ifdef MICROPY_ENABLE_DYNRUNTIME
+    // The native module has a table of what the NPU can access only.
+    (void)data;
+    (void)size;
+    (void)what;
+#else
+    const struct ethosu_memory *memory = ethosu_ext_memory_find((uintptr_t)data, size);
+    if (size != 0 && (memory == NULL || memory->cpu == ETHOSU_CPU_REGISTERS)) {
+        binding_raise_os_error(ETHOSU_EXT_EFAULT,
+                               "%s: %u bytes at 0x%x are not in a memory of this board", what,
+                               (unsigned)size, (unsigned)(uintptr_t)data);
+    }
+#endif
+}
+
+void binding_get_memory(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t flags,
+                        const char *what)
+{
+    binding_get_buffer(object, buffer, flags, what);
+    binding_check_memory(buffer->buf, buffer->len, what);
 }
 
 mp_obj_t binding_sequence(mp_obj_t given)
@@ -33,7 +63,7 @@ mp_obj_t binding_sequence(mp_obj_t given)
         return given;
     }
     mp_buffer_info_t buffer;
-    if (mp_get_buffer(given, &buffer, MP_BUFFER_READ)) {
+    if (mp_obj_is_type(given, &mp_type_dict) || mp_get_buffer(given, &buffer, MP_BUFFER_READ)) {
         mp_raise_msg_varg(&mp_type_TypeError,
                           MP_ERROR_TEXT("expected a list of buffers, [x], found one of type %s"),
                           mp_obj_get_type_str(given));

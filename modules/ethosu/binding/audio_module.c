@@ -143,7 +143,7 @@ struct destination {
 static struct destination get_destination(const frontend_obj_t *self, mp_obj_t object)
 {
     mp_buffer_info_t buffer;
-    binding_get_buffer(object, &buffer, MP_BUFFER_WRITE, "rows");
+    binding_get_memory(object, &buffer, MP_BUFFER_WRITE, "rows");
     char typecode = (char)buffer.typecode;
     if (typecode != 'f' && !(typecode == 'H' && is_micro(self))) {
         mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("rows has typecode '%c', expected %s"),
@@ -289,7 +289,7 @@ FRONTEND_TYPE(audio_log_mel_type, MP_QSTR_LogMel, mel_make_new);
 struct audio_samples audio_get_samples(mp_obj_t object, mp_uint_t flags, const char *what)
 {
     mp_buffer_info_t buffer;
-    binding_get_buffer(object, &buffer, flags, what);
+    binding_get_memory(object, &buffer, flags, what);
     bool bytes = buffer.typecode == 'B' || buffer.typecode == BYTEARRAY_TYPECODE;
     if (!bytes && buffer.typecode != 'h') {
         mp_raise_msg_varg(&mp_type_TypeError,

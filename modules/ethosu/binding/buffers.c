@@ -268,6 +268,17 @@ static _Noreturn void raise_no_room(size_t size, const char *what)
                       (unsigned)(info.max_free * MICROPY_BYTES_PER_GC_BLOCK));
 }
 
+#if MICROPY_MEM_STATS || (MICROPY_PY_THREAD && !MICROPY_PY_THREAD_GIL)
+
+/** Leaves it to gc_alloc(), which also counts, or locks. */
+static void *allocate_units(size_t count)
+{
+    (void)count;
+    return NULL;
+}
+
+#else
+
 /** The least number of units that allocate_units() is used for. */
 enum { MANY_UNITS = 4 * MARKS_PER_WORD };
 
@@ -315,9 +326,6 @@ static uint8_t *find_units(uint8_t *at, const uint8_t *end, size_t count)
  */
 static void *allocate_units(size_t count)
 {
-#if MICROPY_MEM_STATS || (MICROPY_PY_THREAD && !MICROPY_PY_THREAD_GIL)
-    return NULL; // it also counts, or locks
-#else
     if (count < MANY_UNITS || MP_STATE_THREAD(gc_lock_depth) > 0) {
         return NULL;
     }
@@ -346,8 +354,9 @@ static void *allocate_units(size_t count)
 #endif
     // Cleared, as by gc_alloc(): what was there may look like references to other objects.
     return memset(area->gc_pool_start + first * UNIT, 0, count * UNIT);
-#endif
 }
+
+#endif
 
 struct block binding_allocate(size_t size, const char *what)
 {
@@ -467,8 +476,10 @@ void source_open(mp_obj_t from, const char *what, struct source *source)
             mp_stream_close(holder);
             return;
         }
+    } else if (!mp_get_buffer(from, &buffer, MP_BUFFER_READ)) {
+        binding_raise_type(from, what, "a path or a buffer");
     } else {
-        binding_get_buffer(from, &buffer, MP_BUFFER_READ, what);
+        binding_check_memory(buffer.buf, buffer.len, what);
     }
     *source = (struct source){buffer.buf, buffer.len, false, source_may_change(holder, &buffer)};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** Inputs and outputs of a model, from and to the caller's objects; see values.h. */
-#include "values.h"
+/** Inputs and outputs of a model, from and to the caller's objects; see python_values.h. */
+#include "python_values.h"
 
 #include "arguments.h"
 #include "arm_ethos_io_memcpy.h"
@@ -59,7 +59,7 @@ static RARE void check_closely(struct exchange *input, size_t index)
 {
     mp_buffer_info_t buffer;
     struct numbers numbers;
-    if (mp_get_buffer(input->given, &buffer, MP_BUFFER_READ)) {
+    if (numbers_buffer(input->given, &buffer)) {
         if (!is_real(input->tensor, buffer.typecode)) {
             values_check_raw(input->tensor->type, input->tensor->size, &buffer, "input",
                              (int)index);
@@ -82,12 +82,28 @@ static RARE void check_closely(struct exchange *input, size_t index)
     }
 }
 
+/** Before a copy. Most objects are on Python's heap: no need to search the board's table. */
+static void check_memory(const void *bytes, size_t size, const char *what)
+{
+#ifndef MICROPY_ENABLE_DYNRUNTIME // a native module does not know the heap
+    const mp_state_mem_area_t *heap = &MP_STATE_MEM(area);
+    const size_t room = (size_t)(heap->gc_pool_end - heap->gc_pool_start);
+    const uintptr_t offset = (uintptr_t)bytes - (uintptr_t)heap->gc_pool_start;
+    if (size <= room && offset <= room - size) {
+        return;
+    }
+#endif
+    binding_check_memory(bytes, size, what);
+}
+
 /** Check one input and get its bytes; raises if it does not fit the tensor. */
 static void check_input(struct exchange *input, size_t index)
 {
     input->raw = fitting_bytes(input->tensor, input->given);
     if (input->raw == NULL) { // not the usual case
         check_closely(input, index);
+    } else if (input->raw != input->tensor->data) {
+        check_memory(input->raw, input->tensor->size, "input");
     }
 }
 
@@ -144,19 +160,13 @@ void values_visit_outputs(const struct ethosu_model *model, mp_obj_t given, bool
         void *bytes = fitting_bytes(&outputs[i], items[i]);
         if (bytes == NULL) { // not the usual case
             bytes = output_closely(&outputs[i], items[i], i);
+        } else if (bytes != outputs[i].data) {
+            check_memory(bytes, outputs[i].size, "output");
         }
         if (copy && bytes != outputs[i].data) {
             arm_ethos_io_memcpy(bytes, outputs[i].data, outputs[i].size);
         }
     }
-}
-
-/** A new array with a copy of an output, which the next inference overwrites. */
-static mp_obj_t new_copy(const struct ethosu_model_buffer *output)
-{
-    mp_obj_array_t *array = values_new_array(output->type, output->size);
-    arm_ethos_io_memcpy(array->items, output->data, output->size);
-    return MP_OBJ_FROM_PTR(array);
 }
 
 mp_obj_t values_new_outputs(const struct ethosu_model *model, bool real)
@@ -170,8 +180,24 @@ mp_obj_t values_new_outputs(const struct ethosu_model *model, bool real)
     list->len = count;
     list->items = m_new(mp_obj_t, list->alloc);
     for (size_t i = 0; i < count; i++) {
-        list->items[i] = real ? values_new_floats(model, outputs[i].tensor, outputs[i].data)
-                              : new_copy(&outputs[i]);
+        const struct ethosu_model_buffer *output = &outputs[i];
+        list->items[i] = MP_OBJ_FROM_PTR(
+            real ? values_new_floats(output->size / MAX(ethosu_model_type_size(output->type), 1))
+                 : values_new_array(output->type, output->size));
     }
     return MP_OBJ_FROM_PTR(list);
+}
+
+void values_fill_outputs(const struct ethosu_model *model, mp_obj_t list_in, bool real)
+{
+    const mp_obj_list_t *list = MP_OBJ_TO_PTR(list_in);
+    const struct ethosu_model_buffer *outputs = ethosu_model_outputs(model);
+    for (size_t i = 0; i < list->len; i++) {
+        const mp_obj_array_t *array = MP_OBJ_TO_PTR(list->items[i]);
+        if (real) {
+            values_fill_floats(model, outputs[i].tensor, outputs[i].data, array->items);
+        } else {
+            arm_ethos_io_memcpy(array->items, outputs[i].data, outputs[i].size);
+        }
+    }
 }

@@ -7,7 +7,7 @@
 #include "py/objarray.h"
 #include "py/runtime.h"
 #include "raise.h"
-#include "values.h"
+#include "python_values.h"
 
 /* ---- class Input ---- */
 
@@ -208,7 +208,7 @@ static struct image_view view_of(const input_obj_t *self, const mp_buffer_info_t
 
 static void get_pixels(const input_obj_t *self, mp_obj_t pixels, mp_buffer_info_t *buffer)
 {
-    binding_get_buffer(pixels, buffer, MP_BUFFER_READ, "pixels");
+    binding_get_memory(pixels, buffer, MP_BUFFER_READ, "pixels");
     size_t size =
         (size_t)self->width * (size_t)self->height * (size_t)image_pixel_size(self->format);
     if (buffer->len != size) {
@@ -290,7 +290,7 @@ static mp_obj_t input_call(mp_obj_t self_in, size_t n_args, size_t n_kw, const m
     mp_buffer_info_t pixels;
     get_target(&target, args[1]);
     set_table(self, &target, get_typecode(args[2]));
-    binding_get_buffer(args[0], &memory, MP_BUFFER_WRITE, "memory");
+    binding_get_memory(args[0], &memory, MP_BUFFER_WRITE, "memory");
     get_pixels(self, self->pixels, &pixels);
     size_t size = (size_t)target.width * (size_t)target.height * (size_t)target.channels *
                   target.element_size;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** Descriptions of NPUs, models and tensors as Python objects; see values.h. */
-#include "values.h"
+/** Descriptions of NPUs, models and tensors as Python objects; see python_values.h. */
+#include "python_values.h"
 
 #include <string.h>
 
@@ -92,7 +92,9 @@ int info_facts(const struct ethosu_model *model, mp_obj_t list, struct ethosu_mo
 const char *info_weights(const struct ethosu_model_info *info, bool file_copied)
 {
     if (info->copied_bytes != 0) {
-        return "copied to the arena: misaligned, or not reachable by the NPU";
+        return info->copied_from_afar
+                   ? "copied to the arena: the NPU does not reach the file's memory; use /rom"
+                   : "copied to the arena: the file is misaligned; ethosu deploy aligns it";
     }
     return file_copied ? "used in place: the file was read into RAM" : "used in place";
 }

@@ -6,7 +6,7 @@
 #include "py/objtuple.h"
 #include "py/runtime.h"
 #include "raise.h"
-#include "values.h"
+#include "python_values.h"
 
 /* ---- tensors, with the names of OpenMV's `ml.Model` ---- */
 
@@ -141,7 +141,7 @@ static mp_obj_t load_constants(const model_obj_t *self)
     return dict;
 }
 
-/** methods: a tuple of the names of all non-constant methods. */
+/** methods, signatures: a tuple of the names of all that can be loaded. */
 static mp_obj_t load_methods(const model_obj_t *self)
 {
     struct ethosu_model_method method;
@@ -174,8 +174,22 @@ static mp_obj_t cpu_operators(const model_obj_t *self, uint32_t instructions)
     return dict;
 }
 
+/** Is one of the inputs and outputs a float? */
+static bool has_float_ends(const struct ethosu_model *model)
+{
+    const struct ethosu_model_buffer *ends = ethosu_model_inputs(model); // then the outputs
+    const size_t count = ethosu_model_input_count(model) + ethosu_model_output_count(model);
+    for (size_t i = 0; i < count; i++) {
+        if (ends[i].type == ETHOSU_TYPE_FLOAT32) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /** Why a program is slow, with advice. */
-static mp_obj_t notes_of(const struct ethosu_model_program *program)
+static mp_obj_t notes_of(const struct ethosu_model *model,
+                         const struct ethosu_model_program *program)
 {
     mp_obj_t list = mp_obj_new_list(0, NULL);
     if (program->nchw) {
@@ -183,7 +197,7 @@ static mp_obj_t notes_of(const struct ethosu_model_program *program)
                                    "torch.channels_last";
         mp_obj_list_append(list, new_text(text, sizeof text - 1));
     }
-    if (program->quantized != 0) {
+    if (program->quantized != 0 && has_float_ends(model)) {
         static const char text[] = "the CPU quantises and dequantises in each run: export with "
                                    "integer I/O (QuantizeInputs, QuantizeOutputs)";
         mp_obj_list_append(list, new_text(text, sizeof text - 1));
@@ -208,7 +222,7 @@ void model_add_program(const model_obj_t *self, mp_obj_t dict)
         {MP_QSTR_quantized_values, mp_obj_new_int_from_uint(program.quantized)},
         {MP_QSTR_nchw, mp_obj_new_bool(program.nchw)},
         {MP_QSTR_cpu_operators, cpu_operators(self, program.instructions)},
-        {MP_QSTR_notes, notes_of(&program)},
+        {MP_QSTR_notes, notes_of(self->model, &program)},
     };
     for (size_t i = 0; i < MP_ARRAY_SIZE(facts); i++) {
         mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(facts[i].key), facts[i].value);
@@ -313,6 +327,7 @@ mp_obj_t model_describe(model_obj_t *self, qstr name)
     case MP_QSTR_tensors:
         return all_tensors(self);
     case MP_QSTR_methods:
+    case MP_QSTR_signatures:
         return load_methods(self);
     case MP_QSTR_constants:
         return load_constants(self);

@@ -340,7 +340,7 @@ static void open_sources(struct options *options, mp_obj_t file, mp_obj_t data)
 
 /**
  * Model(source, *, npu=None, arena=None, verify=True, timeout_ms=10000,
- * postprocess=None, real=False, method=None, data=None)
+ * postprocess=None, real=False, method=None, data=None, signature=None)
  */
 mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
                         const mp_obj_t *pos_args)
@@ -354,7 +354,8 @@ mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
         ARG_POST,
         ARG_REAL,
         ARG_METHOD,
-        ARG_DATA
+        ARG_DATA,
+        ARG_SIGNATURE
     };
     static const mp_arg_t allowed_args[] = {
         {MP_QSTR_source, MP_ARG_REQUIRED | MP_ARG_OBJ, {.u_obj = MP_OBJ_NULL}},
@@ -366,11 +367,18 @@ mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
         {MP_QSTR_real, MP_ARG_KW_ONLY | MP_ARG_BOOL, {.u_bool = false}},
         {MP_QSTR_method, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
         {MP_QSTR_data, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
+        {MP_QSTR_signature, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
     };
     mp_arg_val_t args[MP_ARRAY_SIZE(allowed_args)];
     mp_arg_parse_all_kw_array(n_args, n_kw, pos_args, MP_ARRAY_SIZE(allowed_args), allowed_args,
                               args);
     mp_obj_t method = args[ARG_METHOD].u_obj;
+    mp_obj_t signature = args[ARG_SIGNATURE].u_obj; // the runtime takes either by the same name
+    if (method != mp_const_none && signature != mp_const_none) {
+        mp_raise_ValueError(MP_ERROR_TEXT("a program has methods, a .tflite has signatures: "
+                                          "expected one of method and signature"));
+    }
+    method = method == mp_const_none ? signature : method;
     struct options options = {
         .npu = args[ARG_NPU].u_obj,
         .arena = args[ARG_ARENA].u_obj,

@@ -12,7 +12,7 @@
 #include "py/runtime.h"
 #include "py/stream.h"
 #include "raise.h"
-#include "values.h"
+#include "python_values.h"
 
 model_obj_t *model_open(mp_obj_t self_in)
 {
@@ -132,7 +132,7 @@ static mp_obj_t model_metadata(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_metadata_obj, 1, 2, model_metadata);
 
-/** method(name): another method of the same program, as a model. */
+/** method(name): another method or signature of the same file, as a model. */
 static mp_obj_t model_method(mp_obj_t self_in, mp_obj_t name)
 {
     return model_new_method(model_open(self_in), mp_obj_str_get_str(name));
@@ -193,12 +193,6 @@ static const mp_rom_map_elem_t model_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_selftest), MP_ROM_PTR(&model_selftest_obj)},
     {MP_ROM_QSTR(MP_QSTR_metadata), MP_ROM_PTR(&model_metadata_obj)},
     {MP_ROM_QSTR(MP_QSTR_method), MP_ROM_PTR(&model_method_obj)},
-#if ETHOSU_PTE
-    {MP_ROM_QSTR(MP_QSTR__case), MP_ROM_PTR(&model_case_obj)},
-#endif
-    {MP_ROM_QSTR(MP_QSTR__start), MP_ROM_PTR(&model_start_obj)},
-    {MP_ROM_QSTR(MP_QSTR__step), MP_ROM_PTR(&model_step_obj)},
-    {MP_ROM_QSTR(MP_QSTR__fetch), MP_ROM_PTR(&model_fetch_obj)},
     {MP_ROM_QSTR(MP_QSTR___del__), MP_ROM_PTR(&model_finalise_obj)},
     {MP_ROM_QSTR(MP_QSTR_reset), MP_ROM_PTR(&model_reset_obj)},
     {MP_ROM_QSTR(MP_QSTR_info), MP_ROM_PTR(&model_info_obj)},
@@ -207,6 +201,26 @@ static const mp_rom_map_elem_t model_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR___exit__), MP_ROM_PTR(&model_exit_obj)},
     BINDING_DOC_ENTRY(model_doc)};
 static MP_DEFINE_CONST_DICT(model_locals, model_locals_table);
+
+/** For the frozen Python only, so not in the dict that help() and Tab list. */
+static const mp_rom_map_elem_t model_steps_table[] = {
+#if ETHOSU_PTE
+    {MP_ROM_QSTR(MP_QSTR__case), MP_ROM_PTR(&model_case_obj)},
+#endif
+    {MP_ROM_QSTR(MP_QSTR__start), MP_ROM_PTR(&model_start_obj)},
+    {MP_ROM_QSTR(MP_QSTR__step), MP_ROM_PTR(&model_step_obj)},
+    {MP_ROM_QSTR(MP_QSTR__fetch), MP_ROM_PTR(&model_fetch_obj)},
+};
+static MP_DEFINE_CONST_DICT(model_steps, model_steps_table);
+
+/** A step, or what describes the model. */
+static MP_NOINLINE void find_step(mp_obj_t self_in, qstr name, mp_obj_t *destination)
+{
+    const mp_map_elem_t *step =
+        mp_map_lookup((mp_map_t *)&model_steps.map, MP_OBJ_NEW_QSTR(name), MP_MAP_LOOKUP);
+    destination[0] = step != NULL ? step->value : model_describe(model_open(self_in), name);
+    destination[1] = step != NULL ? self_in : MP_OBJ_NULL;
+}
 
 static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
 {
@@ -236,7 +250,7 @@ static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
         ethosu_model_get_info(model_open(self_in)->model, &info);
         destination[0] = mp_obj_new_int_from_uint(info.arena_size + info.object_size);
     } else {
-        destination[0] = model_describe(model_open(self_in), name);
+        find_step(self_in, name, destination);
     }
 }
 

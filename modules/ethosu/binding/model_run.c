@@ -11,7 +11,7 @@
 #include "py/objarray.h"
 #include "py/runtime.h"
 #include "raise.h"
-#include "values.h"
+#include "python_values.h"
 
 RARE void values_call(void *owner, mp_obj_t callable, const struct ethosu_model_buffer *input)
 {
@@ -145,12 +145,12 @@ static mp_obj_t model_predict(size_t n_args, const mp_obj_t *pos_args, mp_map_t 
     if (callback == mp_const_none) {
         callback = self->postprocess;
     }
-    mp_obj_t real = args[ARG_REAL].u_obj;
+    bool real = args[ARG_REAL].u_obj == mp_const_none ? self->real && callback == mp_const_none
+                                                      : mp_obj_is_true(args[ARG_REAL].u_obj);
     values_write_inputs(self->model, self, inputs);
+    mp_obj_t outputs = values_new_outputs(self->model, real);
     run(self);
-    mp_obj_t outputs = values_new_outputs(self->model, real == mp_const_none
-                                                           ? self->real && callback == mp_const_none
-                                                           : mp_obj_is_true(real));
+    values_fill_outputs(self->model, outputs, real);
     if (callback == mp_const_none) {
         return outputs;
     }
@@ -286,6 +286,8 @@ static mp_obj_t model_fetch(size_t n_args, const mp_obj_t *args)
         values_visit_outputs(self->model, outputs, true);
         return mp_const_none;
     }
-    return values_new_outputs(self->model, self->real);
+    outputs = values_new_outputs(self->model, self->real);
+    values_fill_outputs(self->model, outputs, self->real);
+    return outputs;
 }
 MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_fetch_obj, 1, 2, model_fetch);

@@ -13,7 +13,7 @@
 #include "py/runtime.h"
 #include "py/stream.h"
 #include "raise.h"
-#include "values.h"
+#include "python_values.h"
 
 /**
  * reserve(*, timeout_ms=-1, npu=None, powered=False): reserve an NPU for the
@@ -125,7 +125,7 @@ static void check_written(const npu_obj_t *self, mp_obj_t bases)
 /** The bytes of a payload, where they stay as they are while the NPU works. Raises. */
 static void get_payload(npu_obj_t *self, mp_obj_t payload, mp_buffer_info_t *stream)
 {
-    binding_get_buffer(payload, stream, MP_BUFFER_READ, "payload");
+    binding_get_memory(payload, stream, MP_BUFFER_READ, "payload");
     self->block[ETHOSU_EXT_MAX_BASES] = pin_block_of(stream->buf, stream->len, "payload", NULL);
     if (!source_may_change(payload, stream) || !binding_npu_reads_heap()) {
         return;

@@ -3,6 +3,7 @@
 #ifndef NPU_OBJECT_H
 #define NPU_OBJECT_H
 
+#include "ethosu_build.h"
 #include "buffers.h"
 #include "job.h"
 
@@ -28,11 +29,6 @@ npu_obj_t *npu_reserved(mp_obj_t handle);
 
 /** ethosu.reserve() */
 MP_DECLARE_CONST_FUN_OBJ_KW(npu_reserve_obj);
-
-// 0: a build without performance counters, which leaves pmu_object.c and driver/ethosu_pmu.c out.
-#ifndef ETHOSU_PMU
-#define ETHOSU_PMU 1
-#endif
 
 extern const mp_obj_type_t binding_pmu_type;
 

@@ -134,9 +134,10 @@ _Noreturn void npus_raise_wrong(const char *reason)
     for (size_t i = 0; i < npu_count(); i++) {
         ready += npus[i].ready;
     }
+    (void)list_names(names); // a port without error messages takes no arguments below
     mp_raise_msg_varg(&mp_type_ValueError,
                       ready > 1 ? MP_ERROR_TEXT("%s; NPUs of this board%s") : MP_ERROR_TEXT("%s"),
-                      reason, list_names(names));
+                      reason, names);
 }
 
 bool npus_are_busy(void)

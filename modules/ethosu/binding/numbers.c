@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-/** Reading, writing, quantising numbers; see values.h. */
-#include "values.h"
+/** Reading, writing, quantising numbers; see python_values.h. */
+#include "python_values.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "py/binary.h"
 #include "py/runtime.h"
 
@@ -45,6 +46,11 @@ size_t numbers_width(char typecode)
     return kind == NULL ? 0 : kind->width;
 }
 
+bool numbers_buffer(mp_obj_t object, mp_buffer_info_t *buffer)
+{
+    return !mp_obj_is_str(object) && mp_get_buffer(object, buffer, MP_BUFFER_READ);
+}
+
 bool numbers_of(mp_obj_t object, struct numbers *numbers)
 {
     mp_buffer_info_t buffer;
@@ -54,7 +60,7 @@ bool numbers_of(mp_obj_t object, struct numbers *numbers)
         numbers->items = items;
         return true;
     }
-    if (!mp_get_buffer(object, &buffer, MP_BUFFER_READ)) {
+    if (!numbers_buffer(object, &buffer)) {
         return false;
     }
     char typecode = buffer.typecode == BYTEARRAY_TYPECODE ? 'B' : (char)buffer.typecode;
@@ -62,6 +68,7 @@ bool numbers_of(mp_obj_t object, struct numbers *numbers)
     if (width == 0) {
         return false;
     }
+    binding_check_memory(buffer.buf, buffer.len, "numbers");
     *numbers = (struct numbers){NULL, buffer.buf, buffer.len / width, typecode};
     return true;
 }
@@ -108,7 +115,7 @@ void numbers_put(void *data, char typecode, size_t index, mp_float_t value)
     } else {
         mp_float_t rounded = MICROPY_FLOAT_C_FUN(round)(value);
         if (!(rounded > (mp_float_t)kind->lowest)) {
-            rounded = (mp_float_t)kind->lowest; // also NaN
+            rounded = isnan(rounded) ? 0 : (mp_float_t)kind->lowest;
         } else if (rounded > (mp_float_t)kind->highest) {
             rounded = (mp_float_t)kind->highest;
         }
@@ -130,8 +137,9 @@ void numbers_put_quantized(void *data, char typecode, size_t index, float value,
 
 float numbers_dequantize(mp_float_t raw, const struct quantization *quantization)
 {
-    if (quantization->scale == 0.0f) {
-        return (float)raw;
-    }
-    return (float)((raw - quantization->zero_point) * (mp_float_t)quantization->scale);
+    // Chosen first: GCC 12 makes the conversion conditional at -Os, which its assembler refuses.
+    const bool quantized = quantization->scale != 0.0f;
+    const int32_t zero_point = quantized ? quantization->zero_point : 0;
+    const float scale = quantized ? quantization->scale : 1.0f;
+    return (float)((raw - (mp_float_t)zero_point) * (mp_float_t)scale);
 }

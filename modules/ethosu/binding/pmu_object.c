@@ -24,7 +24,7 @@ static struct ethosu_driver *counting(const pmu_obj_t *self)
 static mp_obj_t npu_pmu(size_t n_args, const mp_obj_t *args)
 {
     npu_obj_t *handle = npu_reserved(args[0]);
-    uint32_t most = ethosu_ext_pmu_counters(handle->npu);
+    uint32_t most = ETHOSU_PMU_Get_NumEventCountersForDrv(handle->npu);
     if (n_args - 1 > most) {
         mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d events given, the NPU counts %d"),
                           (int)n_args - 1, (int)most);

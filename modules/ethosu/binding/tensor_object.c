@@ -9,7 +9,7 @@
 #include "py/objarray.h"
 #include "py/runtime.h"
 #include "raise.h"
-#include "values.h"
+#include "python_values.h"
 
 typedef struct {
     mp_obj_base_t base;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** Real and raw values of a tensor, from and to the caller's objects; see values.h. */
-#include "values.h"
+/** Real and raw values of a tensor, from and to the caller's objects; see python_values.h. */
+#include "python_values.h"
 
 #include "arguments.h"
 #include "ethosu_text.h"
@@ -68,19 +68,18 @@ mp_obj_array_t *values_new_array(uint32_t type, size_t size)
     return array;
 }
 
-static mp_obj_array_t *new_floats(size_t count)
+mp_obj_array_t *values_new_floats(size_t count)
 {
     return values_new_array(ETHOSU_TYPE_FLOAT32, count * sizeof(float));
 }
 
-mp_obj_t values_new_floats(const struct ethosu_model *model, uint32_t index, const void *bytes)
+void values_fill_floats(const struct ethosu_model *model, uint32_t index, const void *bytes,
+                        void *floats)
 {
     struct ethosu_model_tensor tensor;
     values_get_tensor(model, index, &tensor);
     struct numbers raw = {NULL, bytes, values_count(&tensor), values_typecode(tensor.type)};
-    mp_obj_array_t *floats = new_floats(raw.count);
-    values_dequantize(model, index, &tensor, &raw, floats->items, 'f');
-    return MP_OBJ_FROM_PTR(floats);
+    values_dequantize(model, index, &tensor, &raw, floats, 'f');
 }
 
 void values_check_raw(uint32_t type, size_t size, const mp_buffer_info_t *given, const char *what,
@@ -89,6 +88,7 @@ void values_check_raw(uint32_t type, size_t size, const mp_buffer_info_t *given,
     char name[24];
     struct ethosu_text text = {name, sizeof name, 0};
     if (values_accept(type, given->typecode) && given->len == size) {
+        binding_check_memory(given->buf, size, what);
         return;
     }
     ethosu_ext_text_print(&text, index < 0 ? "%s" : "%s %d", what, index);
@@ -109,7 +109,7 @@ static void get_raw(mp_obj_t given, const struct ethosu_model_tensor *tensor, st
 {
     mp_buffer_info_t buffer;
     size_t expected = values_count(tensor);
-    bool bytes = mp_get_buffer(given, &buffer, MP_BUFFER_READ) &&
+    bool bytes = numbers_buffer(given, &buffer) &&
                  (buffer.typecode == BYTEARRAY_TYPECODE || buffer.typecode == 'B');
     if (bytes) {
         values_check_raw(tensor->type, buffer.len, &buffer, "raw", -1); // numbers may be fewer
@@ -140,8 +140,8 @@ mp_obj_t values_dequantize_into(const struct ethosu_model *model, uint32_t index
     mp_buffer_info_t memory;
     values_get_tensor(model, index, &tensor);
     get_raw(given, &tensor, &raw);
-    into = into == mp_const_none ? MP_OBJ_FROM_PTR(new_floats(raw.count)) : into;
-    binding_get_buffer(into, &memory, MP_BUFFER_WRITE, "into");
+    into = into == mp_const_none ? MP_OBJ_FROM_PTR(values_new_floats(raw.count)) : into;
+    binding_get_memory(into, &memory, MP_BUFFER_WRITE, "into");
     char typecode = (char)memory.typecode;
     if (typecode != 'f' && typecode != 'd') {
         mp_raise_TypeError(MP_ERROR_TEXT("into: expected an array('f') or array('d')"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** Real values of a model's tensors; see values.h. */
-#include "values.h"
+/** Real values of a model's tensors; see python_values.h. */
+#include "python_values.h"
 
 #include "py/runtime.h"
 

@@ -33,6 +33,11 @@
 #define ETHOSU_COP2 1
 #endif
 
+/** Performance counters. Without them a build leaves out ethosu_pmu.c and ethosu_pmu_ops.c. */
+#ifndef ETHOSU_PMU
+#define ETHOSU_PMU 1
+#endif
+
 /** Support for each family of NPUs. */
 #ifndef ETHOSU_U55
 #define ETHOSU_U55 1

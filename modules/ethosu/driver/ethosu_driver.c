@@ -8,7 +8,7 @@
  *                      |   time-out, cancel, release, reset   |
  *                      +--------------------------------------+
  *
- * The interrupt handler makes the transition to DONE; threads make all others. Only
+ * The interrupt handler (ethosu_irq.c) makes the transition to DONE; threads make all others. Only
  * the thread that makes the transition to ENDING cleans up. An inference that
  * another thread is just starting or ending can't be ended directly: the request is
  * recorded in the job word (ethosu_job.h) and carried out by that thread. The word
@@ -28,23 +28,9 @@
 #include "ethosu_streams.h"
 #include "ethosu_sync.h"
 
-/** May run concurrently in the interrupt handler and in the thread that stops the NPU. */
-static inline void set_status(struct ethosu_driver *drv, uint32_t status)
-{
-    ETHOSU_EXT_SET(drv->job.status, status);
-}
-
 static RARE int fail(struct ethosu_driver *drv, int code, int index)
 {
     return ethosu_ext_fail(&drv->fault, code, index);
-}
-
-/** Wake the calls waiting for the inference. */
-static inline void wake(void *semaphore, uint32_t word)
-{
-    for (uint32_t left = word & JOB_WAITERS; left != 0; left -= JOB_WAITER) {
-        (void)ethosu_semaphore_give(semaphore);
-    }
 }
 
 /** Nothing is running or waiting any more: carry out the deferred actions. */
@@ -71,7 +57,7 @@ static RARE void leave(struct ethosu_driver *drv, uint32_t counted)
     uint32_t left;
     // Each leaving call wakes the others, as it may have taken their wake-up. With none left, a
     // deinit may clear it.
-    wake(ETHOSU_EXT_GET(drv->semaphore), word - counted);
+    ethosu_ext_job_wake(ETHOSU_EXT_GET(drv->semaphore), word - counted);
     do {
         left = ethosu_ext_job_in_state(word & ~JOB_CANCEL, ETHOSU_JOB_IDLE) - counted;
     } while (!ethosu_ext_job_step(drv, &word, left));
@@ -162,9 +148,9 @@ static RARE int abort_job(struct ethosu_driver *drv, int code, uint64_t timeout)
 static RARE int time_out(struct ethosu_driver *drv, uint64_t timeout)
 {
     uint32_t status = ethosu_io_read(drv->dev.reg, NPU_STATUS);
-    set_status(drv, status);
+    ethosu_ext_job_set_status(drv, status);
     bool finished = !(status & ETHOSU_EXT_STATUS_RUNNING);
-    drv->timeouts++;
+    ETHOSU_EXT_SET(drv->timeouts, drv->timeouts + 1); // others read it
     (void)abort_job(drv, finished ? ETHOSU_EXT_E_IRQ_LOST : ETHOSU_EXT_E_TIMEOUT, timeout);
     return -1;
 }
@@ -183,7 +169,7 @@ static __attribute__((noinline)) int collect_result(struct ethosu_driver *drv, u
 /** Stop the NPU: ENDING -> IDLE. */
 static int stop(struct ethosu_driver *drv)
 {
-    set_status(drv, ethosu_io_read(drv->dev.reg, NPU_STATUS));
+    ethosu_ext_job_set_status(drv, ethosu_io_read(drv->dev.reg, NPU_STATUS));
     return abort_job(drv, ETHOSU_EXT_E_CANCELLED, 0);
 }
 
@@ -333,7 +319,7 @@ int ethosu_ext_wait_program(struct ethosu_driver *drv, const struct ethosu_ext_p
 
 int ethosu_wait(struct ethosu_driver *drv, bool block)
 {
-    return wait_for(drv, NULL, block ? drv->timeout : 0);
+    return wait_for(drv, NULL, block ? ETHOSU_EXT_GET(drv->timeout) : 0);
 }
 
 RARE int ethosu_ext_cancel(struct ethosu_driver *drv)
@@ -486,37 +472,6 @@ int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
     // ends.
     int error = invoke(drv, custom_data_ptr, custom_data_size, base_addr, base_addr_size,
                        num_base_addr, user_arg, JOB_WAITER);
-    return error == 0 ? wait_counted(drv, drv->timeout) : -1;
+    return error == 0 ? wait_counted(drv, ETHOSU_EXT_GET(drv->timeout)) : -1;
 }
 #endif
-
-/** RUNNING or STARTING -> DONE; false if the inference of `word` has already been ended. */
-static inline bool step_done(struct ethosu_driver *drv, uint32_t word)
-{
-    const uint32_t number = word / JOB_NUMBER;
-    // If the inference ends before the give, another call may own the semaphore; it wakes
-    // spuriously.
-    void *semaphore = ETHOSU_EXT_GET(drv->semaphore);
-    do {
-        if (ethosu_ext_job_step(drv, &word, ethosu_ext_job_in_state(word, ETHOSU_JOB_DONE))) {
-            wake(semaphore, word);
-            return true;
-        }
-    } while (ethosu_ext_job_is_active(word) && word / JOB_NUMBER == number);
-    return false;
-}
-
-__attribute__((weak)) void ethosu_irq_handler(struct ethosu_driver *drv)
-{
-    uint32_t word = ethosu_ext_job_word(drv);
-    uint32_t status;
-    enum ethosu_ext_interrupt came = ethosu_ext_device_acknowledge(&drv->dev, &status);
-    if (came == ETHOSU_EXT_INTERRUPT_END && ethosu_ext_job_is_active(word)) {
-        set_status(drv, status); // visible to any thread that sees DONE
-        if (step_done(drv, word) && drv->on_done != NULL) {
-            drv->on_done(drv, drv->on_done_argument);
-        }
-    } else if (came != ETHOSU_EXT_INTERRUPT_COUNTER) {
-        ethosu_ext_add(&drv->spurious, 1);
-    }
-}

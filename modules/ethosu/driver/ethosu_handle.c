@@ -40,25 +40,25 @@ void ethosu_get_hw_info(struct ethosu_driver *drv, struct ethosu_hw_info *hw)
 void ethosu_set_basep_cache_mask(struct ethosu_driver *drv, uint8_t flush_mask,
                                  uint8_t invalidate_mask)
 {
-    drv->flush_mask = flush_mask;
-    drv->invalidate_mask = invalidate_mask;
+    ETHOSU_EXT_SET(drv->flush_mask, flush_mask);
+    ETHOSU_EXT_SET(drv->invalidate_mask, invalidate_mask);
     ethosu_ext_forget(drv);
 }
 
 void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout)
 {
-    drv->timeout = timeout;
+    ETHOSU_EXT_SET(drv->timeout, timeout);
 }
 
 void ethosu_ext_set_verify(struct ethosu_driver *drv, bool verify)
 {
-    drv->skip_verify = !verify;
+    ETHOSU_EXT_SET(drv->skip_verify, !verify);
     ethosu_ext_forget(drv);
 }
 
 void ethosu_ext_set_constant_payloads(struct ethosu_driver *drv, bool constant)
 {
-    drv->constant_payloads = constant;
+    ETHOSU_EXT_SET(drv->constant_payloads, constant);
     ethosu_ext_forget(drv);
 }
 
@@ -70,9 +70,9 @@ void ethosu_ext_forget(struct ethosu_driver *drv)
 void ethosu_ext_on_done(struct ethosu_driver *drv,
                         void (*on_done)(struct ethosu_driver *drv, void *argument), void *argument)
 {
-    drv->on_done = NULL;
-    drv->on_done_argument = argument;
-    drv->on_done = on_done;
+    ETHOSU_EXT_SET(drv->on_done, NULL); // the interrupt handler never sees half of it
+    __atomic_store_n(&drv->on_done_argument, argument, __ATOMIC_RELEASE);
+    __atomic_store_n(&drv->on_done, on_done, __ATOMIC_RELEASE);
 }
 
 const struct ethosu_ext_fault *ethosu_ext_last_error(const struct ethosu_driver *drv)
@@ -99,5 +99,9 @@ const struct ethosu_ext_program *ethosu_ext_last_program(const struct ethosu_dri
 
 void ethosu_ext_get_counts(const struct ethosu_driver *drv, struct ethosu_ext_counts *counts)
 {
-    *counts = (struct ethosu_ext_counts){drv->timeouts, drv->resets, drv->spurious};
+    *counts = (struct ethosu_ext_counts){
+        .timeouts = ETHOSU_EXT_GET(drv->timeouts),
+        .resets = ETHOSU_EXT_GET(drv->resets),
+        .spurious = ETHOSU_EXT_GET(drv->spurious),
+    };
 }

@@ -30,6 +30,14 @@ static int bring_up(struct ethosu_driver *drv)
 {
     RETURN_IF_ERROR(ethosu_ext_device_probe(&drv->dev, &drv->fault));
     RETURN_IF_ERROR(check_ports(&drv->dev, &drv->fault));
+#if ETHOSU_EXT_STREAMS && ETHOSU_PMU
+    static const struct ethosu_pmu_desc *const descs[] = {
+        [ETHOSU_PRODUCT_U55] = &ethosu_pmu_desc_u55,
+        [ETHOSU_PRODUCT_U65] = &ethosu_pmu_desc_u65,
+        [ETHOSU_PRODUCT_U85] = &ethosu_pmu_desc_u85,
+    };
+    drv->pmu = descs[drv->dev.caps.product];
+#endif
     return ethosu_ext_reset_npu(drv, &drv->fault);
 }
 
@@ -39,7 +47,7 @@ static int bring_up(struct ethosu_driver *drv)
 /** Bring the NPU up, and offer it to waiting callers. */
 static int register_npu(struct ethosu_driver *drv)
 {
-    drv->semaphore = ethosu_ext_semaphore_get();
+    ETHOSU_EXT_SET(drv->semaphore, ethosu_ext_semaphore_get());
     if (drv->semaphore == NULL) {
         return ethosu_ext_fail(&drv->fault, ETHOSU_EXT_E_NO_SEMAPHORE, -1);
     }
@@ -53,7 +61,7 @@ static int register_npu(struct ethosu_driver *drv)
     }
     if (error != 0) {
         ethosu_ext_semaphore_recycle(drv->semaphore);
-        drv->semaphore = NULL;
+        ETHOSU_EXT_SET(drv->semaphore, NULL);
     }
     return error;
 }

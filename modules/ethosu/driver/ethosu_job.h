@@ -12,6 +12,7 @@
 
 #include "ethosu_driver.h"
 #include "ethosu_fault.h"
+#include "ethosu_sync.h"
 
 #define JOB_STATE 0xFFu /**< enum ethosu_job_state */
 /* Deferred to the call that starts or ends the inference, or to the last call on the handle. */
@@ -55,6 +56,20 @@ static inline bool ethosu_ext_job_step(struct ethosu_driver *drv, uint32_t *word
 {
     return __atomic_compare_exchange_n(&drv->job.word, word, to, false, __ATOMIC_SEQ_CST,
                                        __ATOMIC_SEQ_CST);
+}
+
+/** May run concurrently in the interrupt handler and in the thread that stops the NPU. */
+static inline void ethosu_ext_job_set_status(struct ethosu_driver *drv, uint32_t status)
+{
+    ETHOSU_EXT_SET(drv->job.status, status);
+}
+
+/** Wake the calls waiting for the inference. */
+static inline void ethosu_ext_job_wake(void *semaphore, uint32_t word)
+{
+    for (uint32_t left = word & JOB_WAITERS; left != 0; left -= JOB_WAITER) {
+        (void)ethosu_semaphore_give(semaphore);
+    }
 }
 
 /**

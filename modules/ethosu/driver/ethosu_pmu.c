@@ -94,7 +94,7 @@ enum ethosu_pmu_event_type ETHOSU_PMU_Get_EVTYPER(struct ethosu_driver *drv, uin
                : ETHOSU_PMU_SENTINEL;
 }
 
-uint32_t ethosu_ext_pmu_counters(const struct ethosu_driver *drv)
+uint32_t ETHOSU_PMU_Get_NumEventCountersForDrv(struct ethosu_driver *drv)
 {
     return drv->dev.part->pmu_counters;
 }
@@ -104,7 +104,7 @@ uint32_t ETHOSU_PMU_Get_NumEventCounters(void)
     uint32_t fewest = ETHOSU_PMU_NCOUNTERS;
     for (struct ethosu_driver *drv = ethosu_ext_next(NULL); drv != NULL;
          drv = ethosu_ext_next(drv)) {
-        uint32_t counters = ethosu_ext_pmu_counters(drv);
+        uint32_t counters = ETHOSU_PMU_Get_NumEventCountersForDrv(drv);
         fewest = counters < fewest ? counters : fewest;
     }
     return fewest;

@@ -52,7 +52,7 @@ void ethosu_release_power(struct ethosu_driver *drv)
 int ethosu_ext_reset_npu(struct ethosu_driver *drv, struct ethosu_ext_fault *fault)
 {
     ETHOSU_EXT_LOG_DEBUG("reset");
-    drv->resets++;
+    ETHOSU_EXT_SET(drv->resets, drv->resets + 1); // others read it
     RETURN_IF_ERROR(ethosu_ext_device_reset(&drv->dev, drv->semaphore, fault));
     ethosu_ext_device_set_power(&drv->dev, drv->power_request_counter > 0);
     return 0;

@@ -15,6 +15,7 @@
 #include "device.h"
 #include "ethosu_fault.h"
 #include "ethosu_prepare.h"
+#include "ethosu_sync.h"
 
 #include <string.h>
 
@@ -175,8 +176,8 @@ static int place_base(const struct ethosu_driver *drv, int index, uint64_t addre
     if (buffer.memory == NULL || !seen_by_cpu) {
         return 0;
     }
-    program->clean |= (uint8_t)(drv->flush_mask & bit);
-    program->invalidate |= (uint8_t)(drv->invalidate_mask & bit);
+    program->clean |= (uint8_t)(ETHOSU_EXT_GET(drv->flush_mask) & bit);
+    program->invalidate |= (uint8_t)(ETHOSU_EXT_GET(drv->invalidate_mask) & bit);
     if (ethosu_ext_memory_needs_clean(buffer.memory)) {
         bool once = own || (index == CONSTANTS && !written);
         *(once ? &program->clean_once : &program->clean) |= (uint8_t)bit;

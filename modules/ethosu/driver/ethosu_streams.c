@@ -169,7 +169,8 @@ static int make(struct ethosu_driver *drv, struct ethosu_ext_stream *stream, boo
                                          job->base_addr, job->base_addr_size, job->num_base_addr};
     // Read first, so that a concurrent change invalidates the entry.
     const uint32_t settings = settings_of(drv);
-    unsigned flags = drv->skip_verify ? ETHOSU_EXT_NO_VERIFY : 0;
+    const bool skip_verify = ETHOSU_EXT_GET(drv->skip_verify);
+    unsigned flags = skip_verify ? ETHOSU_EXT_NO_VERIFY : 0;
     flags |= verified ? ETHOSU_EXT_KNOWN_WRITES : 0;
     stream->payload = NULL; // nothing, if this fails
     RETURN_IF_ERROR(ethosu_ext_prepare_with(drv, &stream->program, &call, flags, &stream->writes));
@@ -179,8 +180,9 @@ static int make(struct ethosu_driver *drv, struct ethosu_ext_stream *stream, boo
     stream->reservation = ethosu_ext_reservation(drv);
     // An unverified stream was not read, so the program depends only on the words before it.
     size_t bytes =
-        drv->skip_verify ? stream->program.cpu_stream - (uintptr_t)call.payload : call.payload_size;
-    bool constant = drv->constant_payloads || is_constant(call.payload, call.payload_size);
+        skip_verify ? stream->program.cpu_stream - (uintptr_t)call.payload : call.payload_size;
+    bool constant =
+        ETHOSU_EXT_GET(drv->constant_payloads) || is_constant(call.payload, call.payload_size);
     stream->checked_words = constant ? 0 : (uint32_t)(bytes / 4);
     stream->checksum = checksum(stream);
     return 0;

@@ -6,7 +6,8 @@
  *
  * It models the hardware exactly (tiles, signed strides, bricks, padding,
  * upscaling, broadcast, all cores) and rejects anything unknown. Registers must be
- * set before use; values left in the NPU by an earlier stream do not count.
+ * set and lookup tables filled before use, also those that affect no access: what an
+ * earlier stream left in the NPU does not count, or results would depend on it.
  */
 #include "ethosu_verify.h"
 
@@ -19,14 +20,36 @@ static const struct {
     uint8_t first;
     uint8_t count;
 } groups[] = {
-    [SHAPE] = {NPU_SET_IFM_DEPTH_M1, 4},          [OFM_SHAPE] = {NPU_SET_OFM_HEIGHT_M1, 3},
-    [WINDOW] = {NPU_SET_IFM_PAD_TOP, 8},          [IFM] = {NPU_SET_IFM_PRECISION, 8},
-    [IFM2] = {NPU_SET_IFM2_PRECISION, 8},         [OFM] = {NPU_SET_OFM_PRECISION, 8},
-    [WEIGHTS] = {NPU_SET_WEIGHT_REGION, 3},       [SCALES] = {NPU_SET_SCALE_REGION, 3},
-    [WEIGHTS1] = {NPU_SET_WEIGHT1_BASE, 2},       [SCALES1] = {NPU_SET_SCALE1_BASE, 2},
-    [DMA] = {NPU_SET_DMA0_SRC_REGION, 5},         [DMA_ROWS] = {NPU_SET_DMA0_SIZE0, 2},
-    [DMA_PLANES] = {NPU_SET_DMA0_SIZE1, 2},       [DMA_INDICES] = {NPU_SET_DMA0_IDX_REGION, 3},
+    [SHAPE] = {NPU_SET_IFM_DEPTH_M1, 4},
+    [OFM_SHAPE] = {NPU_SET_OFM_HEIGHT_M1, 3},
+    [WINDOW] = {NPU_SET_IFM_PAD_TOP, 8},
+    [IFM] = {NPU_SET_IFM_PRECISION, 8},
+    [IFM2] = {NPU_SET_IFM2_PRECISION, 8},
+    [OFM] = {NPU_SET_OFM_PRECISION, 8},
+    [WEIGHTS] = {NPU_SET_WEIGHT_REGION, 3},
+    [SCALES] = {NPU_SET_SCALE_REGION, 3},
+    [WEIGHTS1] = {NPU_SET_WEIGHT1_BASE, 2},
+    [SCALES1] = {NPU_SET_SCALE1_BASE, 2},
+    [DMA] = {NPU_SET_DMA0_SRC_REGION, 5},
+    [DMA_ROWS] = {NPU_SET_DMA0_SIZE0, 2},
+    [DMA_PLANES] = {NPU_SET_DMA0_SIZE1, 2},
+    [DMA_INDICES] = {NPU_SET_DMA0_IDX_REGION, 3},
     [KERNEL_SIZE] = {NPU_SET_KERNEL_WIDTH_M1, 2},
+    [RESULT] = {NPU_SET_IFM_ZERO_POINT, 11},
+    [RESULT_U85] = {NPU_SET_ACC_FORMAT, 11},
+    [ACCUMULATORS] = {NPU_SET_ACC_FORMAT, 1},
+    [OFM_SCALED] = {NPU_SET_OFM_SCALE, 1},
+    [IFM2_BUFFER] = {NPU_SET_IFM2_IB_START, 1},
+    [IFM_TYPE] = {NPU_SET_IFM_PRECISION, 1},
+    [IFM2_TYPE] = {NPU_SET_IFM2_ZERO_POINT, 2},
+    [SCALE_A] = {NPU_SET_OPA_SCALE, 1},
+    [SCALE_AB] = {NPU_SET_OPA_SCALE, 2},
+    [SCALE_IFM] = {NPU_SET_IFM_SCALE, 1},
+    [SCALE_BOTH] = {NPU_SET_IFM_SCALE, 2},
+    [SCALAR_U55] = {NPU_SET_IFM2_SCALAR, 1},
+    [SCALAR_U85] = {NPU_SET_OP_SCALAR, 1},
+    [RESIZING] = {NPU_SET_RESIZE_X_SCALE_N_M1, 6},
+    [WEIGHTS_U85] = {NPU_SET_WEIGHT_FORMAT, 2},
 };
 
 /* ---- refusals ---- */
@@ -85,15 +108,68 @@ int ethosu_ext_walk_refuse_extent(struct walk *walk, struct extent extent)
 
 /* ---- registers ---- */
 
+/** Does a command before this one set the slot? Its value may be that of UNSET: a scale of 2^31. */
+static bool is_set(const struct walk *walk, uint32_t slot)
+{
+    uint32_t code = code_of(walk, slot);
+    uint32_t word;
+    for (const uint8_t *at = walk->begin; at < walk->at; at += word & CODE_PAYLOAD ? 8 : 4) {
+        word = word_at(at);
+        if (CODE(word) == code) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int ethosu_ext_walk_complete(struct walk *walk, uint32_t needed)
 {
     for (uint32_t missing = needed & ~walk->ready; missing != 0; missing &= missing - 1) {
         uint32_t group = (uint32_t)__builtin_ctz(missing);
         for (uint32_t i = 0; i < groups[group].count; i++) {
-            RETURN_IF_ERROR(require_slot(walk, groups[group].first + i));
+            uint32_t slot = groups[group].first + i;
+            if (walk->values[slot] == UNSET && !is_set(walk, slot)) {
+                return ethosu_ext_walk_refuse_unset(walk, slot);
+            }
         }
     }
     walk->ready |= needed;
+    return 0;
+}
+
+/* ---- lookup tables ---- */
+
+/* walk->tables has a bit for each granule; tables begin and end at whole elements of it. */
+#define GRANULE 16u
+#define TABLE_UNIT (16 * GRANULE)
+
+void ethosu_ext_walk_fill_table(struct walk *walk, uint32_t at, uint32_t bytes)
+{
+    if (at >= LUT_BYTES || bytes > LUT_BYTES - at) {
+        return; // another part of the internal memory
+    }
+    uint32_t end = (at + bytes) / GRANULE;
+    uint32_t count;
+    for (uint32_t granule = (at + GRANULE - 1) / GRANULE; granule < end; granule += count) {
+        uint32_t first = granule % 16;
+        count = end - granule < 16 - first ? end - granule : 16 - first;
+        walk->tables[granule / 16] |= (uint16_t)(((1u << count) - 1) << first);
+    }
+}
+
+int ethosu_ext_walk_table(struct walk *walk, uint32_t at, uint32_t bytes)
+{
+    if (at + bytes > LUT_BYTES) {
+        return ethosu_ext_walk_refuse_value(walk, get(walk, NPU_SET_ACTIVATION),
+                                            NPU_SET_ACTIVATION);
+    }
+    for (uint32_t unit = at / TABLE_UNIT; unit < (at + bytes) / TABLE_UNIT; unit++) {
+        uint32_t missing = UINT16_MAX & ~(uint32_t)walk->tables[unit];
+        if (missing != 0) {
+            uint32_t byte = unit * TABLE_UNIT + (uint32_t)__builtin_ctz(missing) * GRANULE;
+            return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_TABLE_UNFILLED, byte, 0);
+        }
+    }
     return 0;
 }
 
@@ -189,6 +265,7 @@ static void forget(struct walk *walk)
         walk->values[slot + 2] = UNSET;
         walk->values[slot + 3] = UNSET;
     }
+    walk->kept[DEPTH_M1] = 0;
     walk->ready = 0;
     walk->chained = 0;
     walk->stopped = false;
@@ -251,6 +328,7 @@ static __attribute__((noinline)) int run(struct walk *walk, const uint8_t *at, c
 int ethosu_ext_walk_run(struct walk *walk, const uint8_t *at, const uint8_t *end)
 {
     forget(walk);
+    walk->begin = at;
     int error = run(walk, at, end);
     int unknown = check_known(walk, at, error != 0 || walk->stopped ? walk->at : end);
     return unknown != 0 ? unknown : error;
@@ -284,6 +362,7 @@ int ethosu_ext_verify(const void *stream, size_t stream_bytes, uint32_t config, 
     walk.cores = product->cores;
     walk.narrow = product->commands->narrow;
     walk.stopped = walk.branches = false;
+    memset(walk.tables, 0, sizeof walk.tables);
     for (uint32_t region = 0; region < ETHOSU_EXT_MAX_BASES; region++) {
         walk.writes.start[region] = SIZE_MAX;
         walk.writes.end[region] = 0;

@@ -47,15 +47,17 @@ enum {
 /** Inlined even with -Os, because every operation runs this code. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/** Never set. No valid register value, address or step equals it (2 GB). */
+/** Never set. No valid address or step equals it (2 GB), but a scale or a number may. */
 #define UNSET INT32_MIN
+
+#define LUT_BYTES 2048u
 
 struct walk;
 
 /** An operation command: `check` bounds its accesses. */
 struct operation {
+    uint32_t needs;   /**< groups of registers that must have been set */
     uint16_t largest; /**< parameter */
-    uint16_t needs;   /**< groups of registers that must have been set */
     int (*check)(struct walk *walk, uint32_t word);
 };
 
@@ -82,7 +84,8 @@ struct walk {
     int32_t values[SLOTS];
     const struct ethosu_ext_commands *commands;
     const uint8_t *stream;
-    const uint8_t *at; /**< the current command */
+    const uint8_t *begin; /**< of the piece: earlier commands don't count */
+    const uint8_t *at;    /**< the current command */
     const uint8_t *end;
     const size_t *size;
     uint32_t regions;
@@ -92,8 +95,10 @@ struct walk {
     bool stopped;
     bool branches; /**< the stream has a branch, so it is walked in pieces */
     struct ethosu_ext_writes writes;
-    uint32_t ready;   /**< bit per enum group: completely set */
-    uint32_t chained; /**< bit per chain buffer of U85 that has been written */
+    uint32_t ready;                   /**< bit per enum group: completely set */
+    uint32_t chained;                 /**< bit per chain buffer of U85 that has been written */
+    uint16_t tables[LUT_BYTES / 256]; /**< bit per 16 bytes that have been filled */
+    int32_t kept[3]; /**< shape of the accumulators left by an operation of U85; depth 0: none */
     struct ethosu_ext_fault *fault;
 };
 
@@ -114,7 +119,22 @@ enum group {
     DMA_ROWS,
     DMA_PLANES,
     DMA_INDICES,
-    KERNEL_SIZE
+    KERNEL_SIZE,
+    RESULT,
+    RESULT_U85,
+    ACCUMULATORS,
+    OFM_SCALED,
+    IFM_TYPE,
+    IFM2_TYPE,
+    IFM2_BUFFER,
+    SCALE_A,
+    SCALE_AB,
+    SCALE_IFM,
+    SCALE_BOTH,
+    SCALAR_U55,
+    SCALAR_U85,
+    RESIZING,
+    WEIGHTS_U85
 };
 
 /** Slots relative to the first of a feature map. */
@@ -177,7 +197,11 @@ int ethosu_ext_walk_window(struct walk *walk, int32_t ifm[3]);
 /** Check that IFM and OFM have the same depth. */
 int ethosu_ext_walk_depth(struct walk *walk);
 
-#define LUT_BYTES 2048u
+/** Note a copy to `at` in the lookup tables, of whole granules of 16 bytes. */
+void ethosu_ext_walk_fill_table(struct walk *walk, uint32_t at, uint32_t bytes);
+
+/** Check that the stream has filled a lookup table. */
+int ethosu_ext_walk_table(struct walk *walk, uint32_t at, uint32_t bytes);
 
 /** DMA_START of Ethos-U85. */
 int ethosu_ext_walk_dma_u85(struct walk *walk, uint32_t word);

@@ -5,7 +5,9 @@
  * The stream is split at branch targets, and each piece is walked with all
  * registers unset. Whichever path the NPU takes, it executes only commands that
  * were checked, with the registers that they were checked with. The walk is
- * therefore linear, even with loops. It does not check that loops end.
+ * therefore linear, even with loops. It does not check that loops end. Tables that an
+ * earlier piece fills count as filled, because Vela 5.2 fills them once in the order of
+ * the stream; so a stream can jump over that and see the tables of the job before.
  */
 #include "ethosu_verify.h"
 

@@ -96,6 +96,9 @@ static int check_dma_end(struct walk *walk, const struct dimensions *dma, uint32
         return ethosu_ext_walk_refuse_value(walk, (uint64_t)extent.high,
                                             NPU_SET_DMA0_SRC_REGION + end);
     }
+    if ((rows_m1 | dma->planes_m1) == 0) {
+        ethosu_ext_walk_fill_table(walk, (uint32_t)base, get(walk, NPU_SET_DMA0_LEN));
+    }
     return 0;
 }
 

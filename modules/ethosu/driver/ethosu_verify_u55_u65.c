@@ -48,38 +48,71 @@ enum {
     POOL_REDUCE_SUM = NPU_OP_POOL | 2 << 16,
 };
 
-/**
- * Must the per-channel scales of a POOL be checked? Vela up to 4.5 selects no OFM_SCALE and sets no
- * scales for a maximum, which is not scaled, and for an average of a padded IFM, which the NPU
- * divides. It is undocumented whether the NPU fetches scales there, so any that are set are
- * checked.
- */
-static bool pool_needs_scales(const struct walk *walk, uint32_t word)
+/** Is the sum or maximum not scaled? Those of an average of a padded IFM are divided. */
+static bool is_unscaled(const struct walk *walk, uint32_t word)
 {
-    enum { GLOBAL_SCALE = 1 << 8 };
     uint32_t padding = get(walk, NPU_SET_IFM_PAD_TOP) | get(walk, NPU_SET_IFM_PAD_LEFT) |
                        get(walk, NPU_SET_IFM_PAD_RIGHT) | get(walk, NPU_SET_IFM_PAD_BOTTOM);
-    if (get(walk, NPU_SET_OFM_PRECISION) & GLOBAL_SCALE) {
-        return false;
+    return word == POOL_MAX || (word == POOL_AVERAGE && padding != 0);
+}
+
+/**
+ * The scales per channel of a POOL. Vela up to 4.5 selects no OFM_SCALE and sets no scales for
+ * those that the NPU does not scale. It is undocumented whether it fetches scales there, so any
+ * that are set are checked.
+ */
+static int check_scales(struct walk *walk, uint32_t word)
+{
+    if (walk->values[NPU_SET_SCALE_BASE] == UNSET && is_unscaled(walk, word)) {
+        return 0;
     }
-    return walk->values[NPU_SET_SCALE_BASE] != UNSET ||
-           (word != POOL_MAX && (word != POOL_AVERAGE || padding == 0));
+    RETURN_IF_ERROR(require(walk, 1u << SCALES));
+    return check_streams(walk, NPU_SET_SCALE_REGION, SCALES1, NPU_SET_SCALE1_BASE);
+}
+
+/** Bytes of the NPU's internal memory; 0 if CONFIG does not say. */
+static uint32_t internal_bytes(const struct walk *walk)
+{
+    return (walk->config >> 8 & 0xFF) * 1024;
+}
+
+/** ACTIVATION [3:0] counts 256 bytes of tables; their size is that of the OFM's elements. */
+static __attribute__((noinline)) int check_filled(struct walk *walk)
+{
+    static const uint16_t bytes[4] = {256, 2048, 1024, LUT_BYTES};
+    uint32_t size = get(walk, NPU_SET_OFM_PRECISION) >> 1 & 3;
+    return internal_bytes(walk) == 0
+               ? 0
+               : ethosu_ext_walk_table(walk, (get(walk, NPU_SET_ACTIVATION) & 0xF) * 256,
+                                       bytes[size]);
+}
+
+ALWAYS_INLINE int check_table(struct walk *walk)
+{
+    enum { TABLE = 0x10 };
+    return get(walk, NPU_SET_ACTIVATION) & TABLE ? check_filled(walk) : 0;
 }
 
 /** CONV, DEPTHWISE, POOL. */
 static int check_kernel(struct walk *walk, uint32_t word)
 {
+    enum { GLOBAL_SCALE = 1 << 8 };
+    bool pool = CODE(word) == NPU_OP_POOL;
     RETURN_IF_ERROR(check_maps(walk));
+    RETURN_IF_ERROR(check_table(walk));
     if (word != NPU_OP_CONV && word != POOL_REDUCE_SUM) {
         RETURN_IF_ERROR(ethosu_ext_walk_depth(walk));
     }
-    if (CODE(word) != NPU_OP_POOL) {
+    if (!pool) {
         RETURN_IF_ERROR(check_streams(walk, NPU_SET_WEIGHT_REGION, WEIGHTS1, NPU_SET_WEIGHT1_BASE));
-    } else if (!pool_needs_scales(walk, word)) {
-        return 0;
     }
-    RETURN_IF_ERROR(require(walk, 1u << SCALES));
-    return check_streams(walk, NPU_SET_SCALE_REGION, SCALES1, NPU_SET_SCALE1_BASE);
+    if (get(walk, NPU_SET_OFM_PRECISION) & GLOBAL_SCALE) {
+        RETURN_IF_ERROR(is_unscaled(walk, word) ? 0 : require(walk, 1u << OFM_SCALED));
+        if (pool) {
+            return 0;
+        }
+    }
+    return check_scales(walk, word);
 }
 
 /* ---- elementwise ---- */
@@ -93,9 +126,9 @@ static int check_ifm2(struct walk *walk)
         return require_slot(walk, NPU_SET_IFM2_BROADCAST);
     }
     if (broadcast & SCALAR) {
-        return 0;
+        return require(walk, 1u << IFM2_TYPE | 1u << SCALAR_U55);
     }
-    RETURN_IF_ERROR(require(walk, 1u << IFM2));
+    RETURN_IF_ERROR(require(walk, 1u << IFM2 | 1u << IFM2_TYPE | 1u << IFM2_BUFFER));
     int32_t ifm2[] = {
         [HEIGHT_M1] = broadcast & BROADCAST_H ? 0 : ofm[HEIGHT_M1],
         [WIDTH_M1] = broadcast & BROADCAST_W ? 0 : ofm[WIDTH_M1],
@@ -104,16 +137,42 @@ static int check_ifm2(struct walk *walk)
     return ethosu_ext_walk_map(walk, walk->values + NPU_SET_IFM2_PRECISION, MAP_READ, ifm2);
 }
 
+enum { UNARY = 0xE0 }; // LRELU, ABS, CLZ
+
+/** Scales by mode: MUL, ADD, SUB, MIN, MAX, LRELU, ABS, CLZ, SHR, SHL. */
+static const uint32_t operand_scales[] = {1 << OFM_SCALED,
+                                          1 << OFM_SCALED | 1 << SCALE_AB,
+                                          1 << OFM_SCALED | 1 << SCALE_AB,
+                                          0,
+                                          0,
+                                          1 << OFM_SCALED,
+                                          1 << OFM_SCALED,
+                                          0,
+                                          0,
+                                          0};
+
+/** Those of `needs`; if IFM_PRECISION [9:8] is not 0, a sum scales one operand, by OPA_SCALE. */
+static int check_operand_scales(struct walk *walk, uint32_t needs)
+{
+    if (needs & 1u << SCALE_AB && get(walk, NPU_SET_IFM_PRECISION) >> 8 & 3) {
+        needs ^= 1u << SCALE_AB | 1u << SCALE_A;
+    }
+    return require(walk, needs);
+}
+
 static int check_elementwise(struct walk *walk, uint32_t word)
 {
-    enum { UNARY_FIRST = 5, UNARY_LAST = 7 }; // LRELU, ABS, CLZ
     const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
-    bool unary = PARAM(word) >= UNARY_FIRST && PARAM(word) <= UNARY_LAST;
+    uint32_t needs = operand_scales[PARAM(word)];
     RETURN_IF_ERROR(ethosu_ext_walk_depth(walk));
     RETURN_IF_ERROR(check_ifm(walk, ofm));
-    if (!unary) {
+    if (!(UNARY >> PARAM(word) & 1)) {
         RETURN_IF_ERROR(check_ifm2(walk));
     }
+    if (needs & ~walk->ready) {
+        RETURN_IF_ERROR(check_operand_scales(walk, needs));
+    }
+    RETURN_IF_ERROR(check_table(walk));
     return check_ofm(walk, ofm);
 }
 
@@ -173,7 +232,7 @@ static __attribute__((noinline)) int widen_dma(struct walk *walk, uint32_t regio
 static int check_dma_end(struct walk *walk, uint32_t dimensions_m1, uint32_t end)
 {
     uint32_t region = get(walk, NPU_SET_DMA0_SRC_REGION + end);
-    uint32_t internal_bytes = (walk->config >> 8 & 0xFF) * 1024; // 0: unknown
+    uint32_t internal = internal_bytes(walk);
     int64_t base = get(walk, NPU_SET_DMA0_SRC + end);
     struct extent extent = {DMA_REGION(region), base, base + get(walk, NPU_SET_DMA0_LEN)};
     if (dimensions_m1 > 0) {
@@ -186,9 +245,13 @@ static int check_dma_end(struct walk *walk, uint32_t dimensions_m1, uint32_t end
         }
         return 0;
     }
-    if (end == 0 || extent.low < 0 || (internal_bytes != 0 && extent.high > internal_bytes)) {
+    if (end == 0 || extent.low < 0 || (internal != 0 && extent.high > internal)) {
         return ethosu_ext_walk_refuse_value(walk, (uint64_t)extent.high,
                                             NPU_SET_DMA0_SRC_REGION + end);
+    }
+    if (dimensions_m1 == 0) { // the tables are the last of each core's SHRAM
+        uint32_t tables = internal / walk->cores - LUT_BYTES;
+        ethosu_ext_walk_fill_table(walk, (uint32_t)base - tables, get(walk, NPU_SET_DMA0_LEN));
     }
     return 0;
 }
@@ -207,22 +270,22 @@ static int check_dma(struct walk *walk, uint32_t word)
 
 /** Groups that the operations always need. */
 enum {
-    FOR_ELEMENTWISE = 1 << SHAPE | 1 << IFM | 1 << OFM,
-    FOR_POOL = FOR_ELEMENTWISE | 1 << WINDOW,
+    FOR_ELEMENTWISE = 1 << SHAPE | 1 << IFM | 1 << OFM | 1 << RESULT,
+    FOR_POOL = FOR_ELEMENTWISE | 1 << WINDOW | 1 << ACCUMULATORS,
     FOR_CONV = FOR_POOL | 1 << WEIGHTS | 1 << SCALES,
 };
 
 static const struct operation operations[] = {
-    [NPU_OP_STOP] = {0xFFFF, 0, ethosu_ext_walk_stop},  // mask of interrupts
-    [NPU_OP_IRQ] = {0xFFFF, 0, ethosu_ext_walk_ignore}, // the same
-    [NPU_OP_CONV] = {0, FOR_CONV, check_kernel},
-    [NPU_OP_DEPTHWISE] = {0, FOR_CONV, check_kernel},
-    [NPU_OP_POOL] = {2, FOR_POOL, check_kernel},                    // mode
-    [NPU_OP_ELEMENTWISE] = {9, FOR_ELEMENTWISE, check_elementwise}, // mode
-    [NPU_OP_DMA_START] = {0, 1 << DMA, check_dma},
-    [NPU_OP_DMA_WAIT] = {0xF, 0, ethosu_ext_walk_ignore},
-    [NPU_OP_KERNEL_WAIT] = {3, 0, ethosu_ext_walk_ignore},
-    [NPU_OP_PMU_MASK] = {1, 0, ethosu_ext_walk_ignore},
+    [NPU_OP_STOP] = {0, 0xFFFF, ethosu_ext_walk_stop},  // mask of interrupts
+    [NPU_OP_IRQ] = {0, 0xFFFF, ethosu_ext_walk_ignore}, // the same
+    [NPU_OP_CONV] = {FOR_CONV, 0, check_kernel},
+    [NPU_OP_DEPTHWISE] = {FOR_CONV, 0, check_kernel},
+    [NPU_OP_POOL] = {FOR_POOL, 2, check_kernel},                    // mode
+    [NPU_OP_ELEMENTWISE] = {FOR_ELEMENTWISE, 9, check_elementwise}, // mode
+    [NPU_OP_DMA_START] = {1 << DMA, 0, check_dma},
+    [NPU_OP_DMA_WAIT] = {0, 0xF, ethosu_ext_walk_ignore},
+    [NPU_OP_KERNEL_WAIT] = {0, 3, ethosu_ext_walk_ignore},
+    [NPU_OP_PMU_MASK] = {0, 1, ethosu_ext_walk_ignore},
 };
 
 #define IN_U5_U6_U8(...) __VA_ARGS__

@@ -36,10 +36,13 @@ static int check_chained(struct walk *walk, uint32_t map, uint32_t written)
     return 0;
 }
 
+/** The group with the type of a map, given that with all of it. */
+#define TYPE(group) (1u << ((group) == IFM ? IFM_TYPE : IFM2_TYPE))
+
 /** Check an input; `group` is the group of `map`. */
 static int check_input(struct walk *walk, uint32_t map, enum group group, const int32_t *shape)
 {
-    RETURN_IF_ERROR(require_slot(walk, map + PRECISION));
+    RETURN_IF_ERROR(require(walk, TYPE(group)));
     uint32_t storage = storage_of(walk, map);
     if (storage == CHAINED) {
         return check_chained(walk, map, walk->chained);
@@ -107,7 +110,7 @@ static int check_weights(struct walk *walk)
 {
     static const uint8_t streams[] = {NPU_SET_WEIGHT_BASE, NPU_SET_WEIGHT1_BASE,
                                       NPU_SET_WEIGHT2_BASE, NPU_SET_WEIGHT3_BASE};
-    RETURN_IF_ERROR(require_slot(walk, NPU_SET_WEIGHT_REGION));
+    RETURN_IF_ERROR(require(walk, 1u << WEIGHTS_U85));
     for (uint32_t core = 0; core < walk->cores; core++) {
         RETURN_IF_ERROR(check_weight_stream(walk, streams[core]));
     }
@@ -130,18 +133,16 @@ static int check_table(struct walk *walk)
 {
     static const uint8_t size_log2[] = {
         [1] = 8, [4] = 8, [5] = 9, [7] = 10, [8] = 11, [9] = 11, [10] = 11, [11] = 11};
-    RETURN_IF_ERROR(require_slot(walk, NPU_SET_ACTIVATION));
     uint32_t activation = get(walk, NPU_SET_ACTIVATION);
     uint32_t function = activation & 0x1F;
     uint32_t table = activation >> 5 & 7;
     if (function == 0) {
         return 0;
     }
-    if (function >= sizeof size_log2 || size_log2[function] == 0 ||
-        (table + 1) << size_log2[function] > LUT_BYTES) {
+    if (function >= sizeof size_log2 || size_log2[function] == 0) {
         return ethosu_ext_walk_refuse_value(walk, activation, NPU_SET_ACTIVATION);
     }
-    return 0;
+    return ethosu_ext_walk_table(walk, table << size_log2[function], 1u << size_log2[function]);
 }
 
 /** Check the outputs, common to all operations except DMA. */
@@ -165,15 +166,33 @@ static int check_matrix(struct walk *walk)
     return check_input(walk, NPU_SET_IFM2_PRECISION, IFM2, ifm2);
 }
 
-/** Accumulators may be initialised from IFM2, one value per OFM element. */
+/** ACC_FORMAT: begin with [5:4], leave [6]. */
+enum { ACC_KEPT = 1, ACC_FROM_IFM2 = 2 };
+#define ACC_BEGIN(format) ((format) >> 4 & 3)
+#define ACC_LEAVE 0x40u
+
+/**
+ * Accumulators may begin with those that the operation before left, of the same shape, or with
+ * IFM2, one value per OFM element.
+ */
 static int check_accumulators(struct walk *walk)
 {
-    enum { FROM_IFM2 = 2 };
-    int error = require_slot(walk, NPU_SET_ACC_FORMAT);
-    if (error != 0 || (get(walk, NPU_SET_ACC_FORMAT) >> 4 & 3) != FROM_IFM2) {
-        return error;
+    uint32_t format = get(walk, NPU_SET_ACC_FORMAT);
+    const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
+    if (!(format & 0x70)) {
+        walk->kept[DEPTH_M1] = 0;
+        return 0;
     }
-    return check_input(walk, NPU_SET_IFM2_PRECISION, IFM2, walk->values + NPU_SET_OFM_HEIGHT_M1);
+    bool fits = walk->kept[HEIGHT_M1] == ofm[HEIGHT_M1] && walk->kept[WIDTH_M1] == ofm[WIDTH_M1] &&
+                walk->kept[DEPTH_M1] == ofm[DEPTH_M1] + 1;
+    if (ACC_BEGIN(format) == ACC_KEPT && !fits) {
+        return ethosu_ext_walk_refuse_value(walk, format, NPU_SET_ACC_FORMAT);
+    }
+    walk->kept[HEIGHT_M1] = ofm[HEIGHT_M1];
+    walk->kept[WIDTH_M1] = ofm[WIDTH_M1];
+    walk->kept[DEPTH_M1] = format & ACC_LEAVE ? ofm[DEPTH_M1] + 1 : 0;
+    return ACC_BEGIN(format) == ACC_FROM_IFM2 ? check_input(walk, NPU_SET_IFM2_PRECISION, IFM2, ofm)
+                                              : 0;
 }
 
 static int check_kernel(struct walk *walk)
@@ -208,7 +227,6 @@ static int check_depthwise(struct walk *walk, uint32_t word)
 static int check_reduce_sum(struct walk *walk)
 {
     enum { FORMAT_48 = 1 };
-    RETURN_IF_ERROR(require_slot(walk, NPU_SET_ACC_FORMAT));
     return (get(walk, NPU_SET_ACC_FORMAT) & 3) == FORMAT_48
                ? ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_REDUCE_SUM_48, 0, 0)
                : 0;
@@ -228,9 +246,10 @@ static int check_operand(struct walk *walk, uint32_t map, enum group group, uint
     enum { BROADCAST_H = 1, BROADCAST_W = 2, BROADCAST_C = 4, SCALAR = 8 };
     const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
     int32_t broadcast = walk->values[broadcast_slot];
-    int error = require_slot(walk, broadcast_slot);
-    if (error != 0 || (broadcast == SCALAR && storage_of(walk, map) == NONE)) {
-        return error;
+    RETURN_IF_ERROR(require_slot(walk, broadcast_slot));
+    RETURN_IF_ERROR(require(walk, TYPE(group)));
+    if (broadcast == SCALAR && storage_of(walk, map) == NONE) {
+        return require(walk, 1u << SCALAR_U85);
     }
     int32_t shape[] = {
         [HEIGHT_M1] = broadcast & BROADCAST_H ? 0 : ofm[HEIGHT_M1],
@@ -246,6 +265,7 @@ static int check_operand(struct walk *walk, uint32_t map, enum group group, uint
 static const uint64_t elementwise_modes = 0xFFF | 0xFull << 16 | 0xFull << 33 | BIT(42);
 /** LRELU, ABS, CLZ, NOT. */
 static const uint64_t elementwise_unary = BIT(5) | BIT(6) | BIT(7) | BIT(36);
+enum { LRELU = 5 }; // has a scale for numbers below zero
 
 static int check_elementwise(struct walk *walk, uint32_t word)
 {
@@ -253,9 +273,16 @@ static int check_elementwise(struct walk *walk, uint32_t word)
     if (!(elementwise_modes >> mode & 1)) {
         return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_UNKNOWN, word, 0);
     }
+    bool unary = (elementwise_unary >> mode & 1) != 0;
+    RETURN_IF_ERROR(require(walk, 1u << (unary && mode != LRELU ? SCALE_IFM : SCALE_BOTH)));
     RETURN_IF_ERROR(check_operand(walk, NPU_SET_IFM_PRECISION, IFM, NPU_SET_IFM_BROADCAST));
-    if (!(elementwise_unary >> mode & 1)) {
+    uint32_t second = TILE_2X2;
+    if (!unary) {
         RETURN_IF_ERROR(check_operand(walk, NPU_SET_IFM2_PRECISION, IFM2, NPU_SET_IFM2_BROADCAST));
+        second = storage_of(walk, NPU_SET_IFM2_PRECISION);
+    }
+    if (storage_of(walk, NPU_SET_IFM_PRECISION) == TILE_2X2 && second != CHAINED) {
+        RETURN_IF_ERROR(require(walk, 1u << SHAPE)); // IFM_DEPTH counts
     }
     return check_result(walk);
 }
@@ -278,20 +305,24 @@ static int check_resize(struct walk *walk, uint32_t word)
 /* ---- tables ---- */
 
 /** Groups that operations always need. Maps and streams are checked on demand. */
-enum { FOR_KERNEL = 1 << SHAPE | 1 << WINDOW };
+enum {
+    FOR_RESIZE = 1 << SHAPE | 1 << RESULT_U85 | 1 << RESIZING,
+    FOR_KERNEL = 1 << SHAPE | 1 << WINDOW | 1 << RESULT_U85,
+    FOR_ELEMENTWISE = 1 << OFM_SHAPE | 1 << RESULT_U85
+};
 
 static const struct operation operations[] = {
-    [NPU_OP_STOP] = {0xFFFF, 0, ethosu_ext_walk_stop},  // mask of interrupts
-    [NPU_OP_IRQ] = {0xFFFF, 0, ethosu_ext_walk_ignore}, // the same
-    [NPU_OP_CONV] = {1, FOR_KERNEL, check_conv},        // weights from IFM2?
-    [NPU_OP_DEPTHWISE] = {0, FOR_KERNEL, check_depthwise},
-    [NPU_OP_POOL] = {7, FOR_KERNEL, check_pool},                    // mode
-    [NPU_OP_ELEMENTWISE] = {42, 1 << OFM_SHAPE, check_elementwise}, // mode
-    [NPU_OP_RESIZE] = {2, 1 << SHAPE, check_resize},                // mode
-    [NPU_OP_DMA_START] = {0, 1 << DMA, ethosu_ext_walk_dma_u85},
-    [NPU_OP_DMA_WAIT] = {3, 0, ethosu_ext_walk_ignore},
-    [NPU_OP_KERNEL_WAIT] = {1, 0, ethosu_ext_walk_ignore},
-    [NPU_OP_PMU_MASK] = {1, 0, ethosu_ext_walk_ignore},
+    [NPU_OP_STOP] = {0, 0xFFFF, ethosu_ext_walk_stop},  // mask of interrupts
+    [NPU_OP_IRQ] = {0, 0xFFFF, ethosu_ext_walk_ignore}, // the same
+    [NPU_OP_CONV] = {FOR_KERNEL, 1, check_conv},        // weights from IFM2?
+    [NPU_OP_DEPTHWISE] = {FOR_KERNEL, 0, check_depthwise},
+    [NPU_OP_POOL] = {FOR_KERNEL, 7, check_pool},                     // mode
+    [NPU_OP_ELEMENTWISE] = {FOR_ELEMENTWISE, 42, check_elementwise}, // mode
+    [NPU_OP_RESIZE] = {FOR_RESIZE, 2, check_resize},                 // mode
+    [NPU_OP_DMA_START] = {1 << DMA, 0, ethosu_ext_walk_dma_u85},
+    [NPU_OP_DMA_WAIT] = {0, 3, ethosu_ext_walk_ignore},
+    [NPU_OP_KERNEL_WAIT] = {0, 1, ethosu_ext_walk_ignore},
+    [NPU_OP_PMU_MASK] = {0, 1, ethosu_ext_walk_ignore},
 };
 
 #define IN_U5_U6_U8(...) __VA_ARGS__

@@ -10,6 +10,7 @@ from array import array
 
 import ethosu
 from ethosu_audio import RATE, Mfcc, MicroFrontend, Ring
+from ethosu_files import Wav
 
 WORDS = (
     "down",
@@ -103,5 +104,5 @@ def listen(states, sound, say=print):
 
 wake = Wake(ethosu.Model("/rom/okay_nabu.tflite"))
 command = Command(ethosu.Model("/rom/kws.tflite"))
-with open("/rom/speech.pcm", "rb") as sound:
+with Wav("/rom/speech.wav") as sound:
     listen([wake, command], sound)

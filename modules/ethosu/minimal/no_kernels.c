@@ -4,7 +4,7 @@
  * plan_reader.c and schedule.c. Without CPU operators, no scratch memory needs planning, and
  * nothing runs in parallel to the NPU.
  */
-#include "kernels/nd.h"
+#include "kernels/kernel.h"
 #include "plan_check.h"
 
 const struct kernel *kernel_find(const struct tflite_operator_call *call)
@@ -17,11 +17,6 @@ const struct kernel *kernel_with_code(uint32_t code)
 {
     (void)code;
     return NULL;
-}
-
-void nd_simplify(struct nd_walk *walk)
-{
-    (void)walk;
 }
 
 int plan_open(struct builder *builder)

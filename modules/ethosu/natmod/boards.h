@@ -9,7 +9,8 @@
 
 struct known_board {
     struct ethosu_board board;
-    const char *npu; /**< its config; NULL: any */
+    const char *npu;     /**< its config; NULL: any */
+    const char *machine; /**< part of sys.implementation._machine of any firmware for it */
 };
 
 extern const struct known_board known_boards[];

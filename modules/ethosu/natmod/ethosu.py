@@ -65,25 +65,39 @@ except ImportError:
 
 def _find(board):
     """Index of a board; a folder's name alone selects its first core."""
-    for index, (name, _, _) in enumerate(_boards):
-        if board in (name, name.partition("-")[0]):
+    for index, row in enumerate(_boards):
+        if board in (row[0], row[0].partition("-")[0]):
             return index
     names = ", ".join(row[0] for row in _boards)
     raise ValueError(f"unknown board {board!r}; expected {names}")
 
 
-def init(address=None, *, board=None, npu=0, secure=None, privileged=None):
+def _check_machine(index):
+    """Another chip has other registers at these addresses. Its firmware names it."""
+    name, machine = _boards[index][0], _boards[index][3]
+    found = getattr(sys.implementation, "_machine", sys.platform)
+    if machine not in found:
+        raise ValueError(
+            f"{name} is a board with {machine}, this firmware is for {found!r}; nothing was "
+            "accessed, force=True skips this check"
+        )
+
+
+def init(address=None, *, board=None, npu=0, secure=None, privileged=None, force=False):
     """Reset and use the NPU whose registers are at this address. Returns its config.
 
     A board's name selects address, config and security of its NPU, and the memories that the NPU
     can access, with their addresses. Names are those of the tools, FOLDER-CORE; FOLDER alone is the
     first core. The board remains selected until a call selects another one, which ends all jobs.
+    If the firmware is for another chip, ValueError is raised before any access, unless `force`.
     Without a board, the NPU must be able to access all memory at the CPU's addresses and through
     its default ports, and is secure and privileged.
     """
     if board is None and address is None:
         raise TypeError("init() takes an address, or board=NAME")
     index = -1 if board is None else _find(board)
+    if index >= 0 and not force:
+        _check_machine(index)
     if not _guards:
         _guards.append(_new_guard(True))
         _spare.append(_new_guard(False))
@@ -95,7 +109,7 @@ def init(address=None, *, board=None, npu=0, secure=None, privileged=None):
             flags = flags | bit if given else flags & ~bit
     config = _open(npu, base if address is None else address, flags)
     if address is None and _boards[index][1] not in (None, config):
-        name, expected, _ = _boards[index]
+        name, expected = _boards[index][:2]
         raise ValueError(f"{name} has {expected}, found {config}: wrong core or board?")
     _npus[npu] = config
     return config
@@ -118,14 +132,17 @@ def reserve(*, timeout_ms=-1, npu=None, powered=False):
     index = _index(npu)
     handle = NPU()  # first: once it is reserved, its guard releases the NPU if the handle is lost
     begun = time.ticks_ms()
-    while not _reserve(handle._guard, index, powered):
-        _collect_lost()
-        if _reserve(handle._guard, index, powered):
-            break
-        if timeout_ms >= 0 and time.ticks_diff(time.ticks_ms(), begun) >= timeout_ms:
-            handle.release()
-            raise OSError(16, "the NPU is reserved: release it first")
-        machine.idle()
+    try:
+        while not _reserve(handle._guard, index, powered):
+            _collect_lost()
+            if _reserve(handle._guard, index, powered):
+                break
+            if timeout_ms >= 0 and time.ticks_diff(time.ticks_ms(), begun) >= timeout_ms:
+                raise OSError(16, "the NPU is reserved: release it first")
+            machine.idle()
+    except BaseException:
+        handle.release()
+        raise
     return handle
 
 
@@ -154,7 +171,8 @@ def _index(npu):
     for index, config in _npus.items():
         if npu in (index, config) or npu is None:
             return index
-    raise OSError(19, f"no NPU {npu!r}: call ethosu.init(address) first")
+    asked = "no NPU yet" if npu is None else f"no NPU {npu!r}"
+    raise OSError(19, f"{asked}: call ethosu.init(board=NAME) or ethosu.init(ADDRESS) first")
 
 
 def _late(npu, ticket):
@@ -268,12 +286,12 @@ class NPU(_Job):
 
     def release(self):
         """Stop the inference and release the NPU. A second call has no effect."""
+        _release(self._guard)  # first: Ctrl-C comes at jumps only
         guard, self._guard = self._guard, False
         if guard:
-            _release(guard)
             _spare.append(guard)
 
-    def __exit__(self, *error):
+    def __exit__(self, kind, error, trace):  # with *error, a call would allocate a tuple first
         self.release()
 
 
@@ -315,7 +333,10 @@ def _source(source):
     """Bytes of a model, and whether they were copied; files in a ROM file system are not."""
     if not isinstance(source, str):
         return source, False
-    file = open(source, "rb")
+    try:
+        file = open(source, "rb")
+    except OSError as error:
+        raise OSError(error.errno, f"'{source[:80]}' cannot be opened") from None
     try:
         return memoryview(file), False
     except TypeError:
@@ -328,7 +349,7 @@ class Model(_Job):
 
     def __init__(
         self, source, *, npu=None, arena=None, verify=True, timeout_ms=10000, postprocess=None,
-        real=False,
+        real=False, signature=None,
     ):  # fmt: skip
         file, self._copied = _source(source)
         self._handle = npu if isinstance(npu, NPU) else None
@@ -336,7 +357,8 @@ class Model(_Job):
         self.postprocess = postprocess
         self._real = real
         self._timeout_ms = timeout_ms
-        object_size, arena_size = _measure(self.npu, file, verify)
+        choice = verify, signature and signature.encode() + b"\0"
+        object_size, arena_size = _measure(self.npu, file, choice)
         self._memory = (
             bytearray(object_size),
             bytearray(arena_size) if arena is None else arena,
@@ -344,7 +366,7 @@ class Model(_Job):
         )
         self.len = len(file)
         self.ram = object_size + arena_size
-        _load(self.npu, verify, self._memory)
+        _load(self.npu, choice, self._memory)
         self.inputs, self.outputs = (
             tuple(Tensor(self, *each) for each in _buffers(self._memory, outputs))
             for outputs in (False, True)
@@ -360,11 +382,24 @@ class Model(_Job):
             raise AttributeError(name)
         return tuple(getattr(tensor, what) for tensor in tensors)
 
+    def __repr__(self):
+        if not self._memory:
+            return "<Model closed>"
+        now = self.info()
+        return (
+            f"<Model {now['config']}: inputs {len(self.inputs)}, outputs {len(self.outputs)}, "
+            f"steps on the NPU {now['npu_calls']}, on the CPU {now['cpu_steps']}, "
+            f"arena {now['arena_size']} bytes at 0x{now['arena_address']:x}, "
+            f"weights {now['weights']}, Vela {now['vela']}>"
+        )
+
     def predict(self, inputs, callback=None, *, real=None):
         """Run once; returns a list with a new array for each output."""
         after = self.postprocess if callback is None else callback
+        real = self._real and after is None if real is None else real
+        outputs = _results(self._memory, real)
         self.run_into(inputs)
-        outputs = _results(self._memory, self._real and after is None if real is None else real)
+        _fill(self._memory, outputs, real)
         return outputs if after is None else after(self, inputs, outputs)
 
     def run_into(self, inputs=None, outputs=None):
@@ -415,7 +450,7 @@ class Model(_Job):
 
     def _fetch(self, outputs=None):
         if outputs is None:
-            return _results(self._memory, self._real)
+            return _fill(self._memory, _results(self._memory, self._real), self._real)
         _read(self._memory, _sequence(outputs), True)
 
     def cancel(self):
@@ -457,5 +492,5 @@ class Model(_Job):
             self._memory = self.inputs = self.outputs = ()  # `del` alone leaves the value to the GC
             del self.inputs, self.outputs, self.ram
 
-    def __exit__(self, *error):
+    def __exit__(self, kind, error, trace):
         self.deinit()

@@ -16,7 +16,7 @@
 #include "native_arguments.h"
 #include "native_job.h"
 #include "hooks.h"
-#include "values.h"
+#include "python_values.h"
 
 /* ---- models ---- */
 
@@ -44,22 +44,35 @@ static bool npu_reads_heap(void)
     return ethosu_ext_memory_reaches(native_jobs, 1, ETHOSU_NPU_READS);
 }
 
-static struct ethosu_model_source source_of(mp_obj_t index, mp_obj_t file_in, mp_obj_t verify)
+/** `choice`: whether to verify; a signature's name that ends with a NUL, or None. */
+static struct ethosu_model_source source_of(mp_obj_t index, mp_obj_t file_in, mp_obj_t choice)
 {
-    mp_buffer_info_t file = native_buffer_of(file_in, MP_BUFFER_READ, "model");
+    mp_buffer_info_t file;
+    if (!mp_get_buffer(file_in, &file, MP_BUFFER_READ)) {
+        binding_raise_type(file_in, "model", "a path or a buffer");
+    }
+    file = native_buffer_of(file_in, MP_BUFFER_READ, "model");
+    mp_buffer_info_t name = {.buf = NULL};
+    size_t count;
+    mp_obj_t *items;
+    mp_obj_get_array(choice, &count, &items);
+    if (items[1] != mp_const_none) {
+        name = native_buffer_of(items[1], MP_BUFFER_READ, "signature");
+    }
     return (struct ethosu_model_source){
         .file = file.buf,
         .file_size = file.len,
         .driver = native_npu_of(index),
-        .skip_verify = !mp_obj_is_true(verify),
+        .skip_verify = !mp_obj_is_true(items[0]),
+        .method = name.buf,
         .npu_reads_object = npu_reads_heap(),
     };
 }
 
-/** _measure(index, file, verify): bytes of object and arena */
-static mp_obj_t model_measure(mp_obj_t index, mp_obj_t file, mp_obj_t verify)
+/** _measure(index, file, choice): bytes of object and arena */
+static mp_obj_t model_measure(mp_obj_t index, mp_obj_t file, mp_obj_t choice)
 {
-    struct ethosu_model_source source = source_of(index, file, verify);
+    struct ethosu_model_source source = source_of(index, file, choice);
     struct ethosu_model_memory memory;
     struct ethosu_model_error error;
     check_stack(LOADER_STACK);
@@ -72,13 +85,13 @@ static mp_obj_t model_measure(mp_obj_t index, mp_obj_t file, mp_obj_t verify)
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(model_measure_obj, model_measure);
 
-/** _load(index, verify, memory): memory is the tuple that native_model_of() takes */
-static mp_obj_t model_load(mp_obj_t index, mp_obj_t verify, mp_obj_t memory_in)
+/** _load(index, choice, memory): memory is the tuple that native_model_of() takes */
+static mp_obj_t model_load(mp_obj_t index, mp_obj_t choice, mp_obj_t memory_in)
 {
     size_t count;
     mp_obj_t *items;
     mp_obj_get_array(memory_in, &count, &items);
-    struct ethosu_model_source source = source_of(index, items[2], verify);
+    struct ethosu_model_source source = source_of(index, items[2], choice);
     mp_buffer_info_t object = native_buffer_of(items[0], MP_BUFFER_WRITE, "object");
     mp_buffer_info_t arena = native_buffer_of(items[1], MP_BUFFER_WRITE, "arena");
     if (object.len < 2 * NATIVE_ALIGNMENT || arena.len < NATIVE_ALIGNMENT) {
@@ -203,12 +216,20 @@ static mp_obj_t model_read(mp_obj_t memory, mp_obj_t given, mp_obj_t copy)
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(model_read_obj, model_read);
 
-/** _results(memory, real): a list of new arrays */
+/** _results(memory, real): a list of new arrays for the outputs */
 static mp_obj_t model_results(mp_obj_t memory, mp_obj_t real)
 {
     return values_new_outputs(native_model_of(memory), mp_obj_is_true(real));
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_results_obj, model_results);
+
+/** _fill(memory, results, real): copy the outputs to a list of _results(). Returns it. */
+static mp_obj_t model_fill(mp_obj_t memory, mp_obj_t results, mp_obj_t real)
+{
+    values_fill_outputs(native_model_of(memory), results, mp_obj_is_true(real));
+    return results;
+}
+static MP_DEFINE_CONST_FUN_OBJ_3(model_fill_obj, model_fill);
 
 /** _quantize(memory, index, numbers, into) */
 static mp_obj_t model_quantize(size_t n_args, const mp_obj_t *args)
@@ -307,6 +328,7 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t count, size_t keywords, mp_obj_t
     mp_store_global(MP_QSTR__write, MP_OBJ_FROM_PTR(&model_write_obj));
     mp_store_global(MP_QSTR__read, MP_OBJ_FROM_PTR(&model_read_obj));
     mp_store_global(MP_QSTR__results, MP_OBJ_FROM_PTR(&model_results_obj));
+    mp_store_global(MP_QSTR__fill, MP_OBJ_FROM_PTR(&model_fill_obj));
     mp_store_global(MP_QSTR__sequence, MP_OBJ_FROM_PTR(&model_sequence_obj));
     mp_store_global(MP_QSTR__buffers, MP_OBJ_FROM_PTR(&model_buffers_obj));
     mp_store_global(MP_QSTR__tensor, MP_OBJ_FROM_PTR(&model_tensor_obj));

@@ -70,7 +70,9 @@ struct ethosu_driver *native_npu_of(mp_obj_t index_in)
 {
     mp_int_t index = mp_obj_get_int(index_in);
     if (index < 0 || index >= NATMOD_NPUS || !natmod_ready[index]) {
-        binding_raise_os_error(ETHOSU_EXT_ENODEV, "no such NPU: call ethosu.init(address) first");
+        binding_raise_os_error(
+            ETHOSU_EXT_ENODEV,
+            "no such NPU: call ethosu.init(board=NAME) or ethosu.init(ADDRESS) first");
     }
     return &natmod_npus[index];
 }
@@ -94,7 +96,7 @@ bool native_is_callable(mp_obj_t object)
 mp_buffer_info_t native_buffer_of(mp_obj_t object, unsigned flags, const char *what)
 {
     mp_buffer_info_t buffer;
-    binding_get_buffer(object, &buffer, flags, what);
+    binding_get_memory(object, &buffer, flags, what);
     return buffer;
 }
 

@@ -2,7 +2,7 @@
 /** Jobs of the native module: begin, continue, end, stop; see native_job.h. */
 #include "native_job.h"
 
-#include "error.h"
+#include "failure.h"
 #include "ethosu_ext.h"
 #include "ethosu_model.h"
 #include "py/dynruntime.h"
@@ -117,7 +117,7 @@ static int read_bases(mp_obj_t bases_in, uint64_t *base, size_t *size)
     for (size_t i = 0; i < bases; i++) {
         mp_buffer_info_t buffer = {NULL, 0, 0};
         if (items[i] != mp_const_none) {
-            buffer = native_buffer_of(items[i], MP_BUFFER_READ, "base");
+            binding_get_buffer(items[i], &buffer, MP_BUFFER_READ, "base");
         }
         base[i] = (uintptr_t)buffer.buf;
         size[i] = buffer.len;
@@ -133,7 +133,8 @@ static void check_written(const struct ethosu_ext_program *program, mp_obj_t bas
     mp_obj_get_array(bases_in, &bases, &items);
     for (size_t i = 0; i < bases; i++) {
         if (program->written >> i & 1 && items[i] != mp_const_none) {
-            (void)native_buffer_of(items[i], MP_BUFFER_WRITE, "base that the payload writes");
+            mp_buffer_info_t buffer;
+            binding_get_buffer(items[i], &buffer, MP_BUFFER_WRITE, "base that the payload writes");
         }
     }
 }

@@ -15,7 +15,7 @@
 #include "ethosu_registers.h"
 #include "native_job.h"
 #include "hooks.h"
-#include "values.h"
+#include "python_values.h"
 
 /** Index of the guard that stops all NPUs. */
 #define ALL_NPUS NATMOD_NPUS
@@ -23,15 +23,16 @@
 struct guard {
     mp_obj_base_t base;
     uint8_t npu; /**< index */
-    uint8_t opened;
-    bool reserved;
     bool powered;
 };
 
 mp_obj_full_type_t guard_type;
 mp_map_elem_t guard_table[1];
-/** Number of init() calls for each NPU; a reservation from before the last one is void. */
-uint8_t natmod_opened[NATMOD_NPUS];
+/**
+ * The guard that holds each NPU, inverted, or 0; init() voids a reservation. The guard's finaliser
+ * clears it. Not a pointer, because the collector scans this memory and would keep the guard.
+ */
+uintptr_t natmod_holders[NATMOD_NPUS];
 
 /* ---- the NPU ---- */
 
@@ -71,7 +72,8 @@ static mp_obj_t board_use(mp_obj_t index, mp_obj_t board_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(board_use_obj, board_use);
 
-/** Of each board its name, its NPU's config or None, and flags of _open(): a list of tuples. */
+/** Of each board its name, its NPU's config or None, flags of _open(), and what names its chip: a
+ * list of tuples. */
 static mp_obj_t board_names(void)
 {
     mp_obj_t names = mp_obj_new_list(0, NULL);
@@ -80,8 +82,9 @@ static mp_obj_t board_names(void)
         const struct ethosu_npu *slot = known_boards[i].board.npus;
         mp_obj_t row[] = {native_new_text(known_boards[i].board.name),
                           npu == NULL ? mp_const_none : native_new_text(npu),
-                          MP_OBJ_NEW_SMALL_INT(slot->secure | slot->privileged << 1)};
-        mp_obj_list_append(names, mp_obj_new_tuple(3, row));
+                          MP_OBJ_NEW_SMALL_INT(slot->secure | slot->privileged << 1),
+                          native_new_text(known_boards[i].machine)};
+        mp_obj_list_append(names, mp_obj_new_tuple(MP_ARRAY_SIZE(row), row));
     }
     return names;
 }
@@ -96,7 +99,7 @@ static mp_obj_t npu_open(mp_obj_t index_in, mp_obj_t address, mp_obj_t flags_in)
         (void)native_job_stop(&native_jobs[index]);
         ethosu_deinit(&natmod_npus[index]);
     }
-    natmod_opened[index]++;
+    natmod_holders[index] = 0;
     natmod_ready[index] =
         ethosu_init(&natmod_npus[index], registers, NULL, 0, flags & 1, flags >> 1 & 1) == 0;
     if (!natmod_ready[index]) {
@@ -128,10 +131,9 @@ static MP_DEFINE_CONST_FUN_OBJ_1(npu_info_obj, npu_info);
 
 /* ---- guards ---- */
 
-/** Does it hold an NPU that has not been opened again since? */
 static bool is_held(const struct guard *guard)
 {
-    return guard->reserved && guard->opened == natmod_opened[guard->npu];
+    return natmod_holders[guard->npu] == ~(uintptr_t)guard;
 }
 
 unsigned native_guard_npu(mp_obj_t guard_in)
@@ -149,13 +151,13 @@ static void release(struct guard *guard)
 {
     struct ethosu_driver *npu = &natmod_npus[guard->npu];
     if (is_held(guard)) {
+        natmod_holders[guard->npu] = 0;
         (void)native_job_stop(&native_jobs[guard->npu]);
         if (guard->powered) {
             ethosu_release_power(npu);
         }
         ethosu_release_driver(npu);
     }
-    guard->reserved = false;
 }
 
 /** __del__(), which must not allocate. */
@@ -200,18 +202,19 @@ static mp_obj_t guard_reserve(mp_obj_t guard_in, mp_obj_t index, mp_obj_t powere
         binding_raise_fault(ethosu_ext_last_error(npu));
     }
     guard->npu = (uint8_t)(npu - natmod_npus);
-    guard->opened = natmod_opened[guard->npu];
     guard->powered = powered;
-    guard->reserved = true;
+    natmod_holders[guard->npu] = ~(uintptr_t)guard;
     native_jobs[guard->npu].cancelled = false;
     return mp_const_true;
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(guard_reserve_obj, guard_reserve);
 
-/** _release(guard). A second call has no effect. */
+/** _release(guard), or _release(False) of a released handle. A second call has no effect. */
 static mp_obj_t guard_release(mp_obj_t guard)
 {
-    release(MP_OBJ_TO_PTR(guard));
+    if (guard != mp_const_false) {
+        release(MP_OBJ_TO_PTR(guard));
+    }
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(guard_release_obj, guard_release);

@@ -80,10 +80,6 @@ int(build_refuse)(struct builder *builder, int status, const char *why)
 static int check_format(struct builder *builder, const struct ethosu_model_source *source)
 {
     bool methods = builder->model->format->has_methods;
-    if (source->method != NULL && !methods) {
-        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "a .tflite file has no methods, \"%s\" requested", source->method);
-    }
     if (source->data != NULL && !methods) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
                          "a .tflite file has no data file (.ptd), %u bytes given",
@@ -174,7 +170,7 @@ static int measure(const struct ethosu_model_source *source, struct ethosu_model
     builder->cache.open = false;
     *memory = (struct ethosu_model_memory){0};
     TRY(build_model(builder, source));
-    builder->file.offset_first = 0; // the main graph's again
+    builder->file.offset_first = 0; // the first graph's again
     builder->file.fb.bad = false;
     size_t mask = (source->npu_reads_object ? ETHOSU_MODEL_ALIGNMENT : 8) - 1;
     size_t front = sizeof counts + builder->object.low;

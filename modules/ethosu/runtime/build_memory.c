@@ -67,7 +67,7 @@ int build_init_step(struct builder *builder, const struct step *step)
 
 int build_step(struct builder *builder, const struct step *step)
 {
-    if (builder->graph_index != 0 && !builder->in_prologue) {
+    if (builder->graph_index != builder->main_graph && !builder->in_prologue) {
         return build_init_step(builder, step);
     }
     void *memory;
@@ -82,7 +82,7 @@ int build_step(struct builder *builder, const struct step *step)
 int build_copy(struct builder *builder, uint32_t offset, const void *source, uint32_t size)
 {
     struct step step = {.run = builder->kernel->run};
-    step.copy.destination = build_address(builder, offset);
+    TRY(build_address(builder, offset, size, &step.copy.destination));
     step.copy.source = source;
     step.copy.size = size;
     return build_step(builder, &step);
@@ -91,18 +91,13 @@ int build_copy(struct builder *builder, uint32_t offset, const void *source, uin
 int build_fill(struct builder *builder, uint32_t offset, uint32_t size, uint8_t value)
 {
     struct step step = {.run = step_fill};
-    step.fill.destination = build_address(builder, offset);
+    TRY(build_address(builder, offset, size, &step.fill.destination));
     step.fill.size = size;
     step.fill.value = value;
     return build_init_step(builder, &step);
 }
 
 /* ---- memory of the arena ---- */
-
-void *build_address(const struct builder *builder, uint32_t offset)
-{
-    return builder->loading ? builder->arena + offset : NULL;
-}
 
 int build_grow_arena(struct builder *builder, uint64_t end)
 {
@@ -117,6 +112,13 @@ int build_grow_arena(struct builder *builder, uint64_t end)
     if (end > builder->model->arena_size) {
         builder->model->arena_size = (uint32_t)end;
     }
+    return ETHOSU_MODEL_OK;
+}
+
+int build_address(struct builder *builder, uint32_t offset, uint32_t size, void **address)
+{
+    TRY(build_grow_arena(builder, (uint64_t)offset + size));
+    *address = builder->loading ? builder->arena + offset : NULL;
     return ETHOSU_MODEL_OK;
 }
 
@@ -199,18 +201,20 @@ int build_payload(struct builder *builder, const void *data, uint32_t size, cons
 int build_visible(struct builder *builder, struct shared_block *last, const void *data,
                   uint32_t size, const void **visible)
 {
+    bool is_new = last->owner != data;
+    void *copy;
     *visible = data;
     if (is_visible(data, size)) {
         return ETHOSU_MODEL_OK;
     }
-    if (last->owner != data) {
+    if (is_new) {
         TRY(build_reserve(builder, size, &last->offset));
         last->owner = data;
         builder->model->copied_bytes += size;
-        if (builder->loading) {
-            memcpy(build_address(builder, last->offset), data, size);
-        }
+        builder->model->copied_from_afar |=
+            !ethosu_ext_memory_reaches(data, size, ETHOSU_NPU_READS);
     }
-    *visible = build_address(builder, last->offset);
+    TRY(build_address(builder, last->offset, size, &copy));
+    *visible = is_new && copy != NULL ? memcpy(copy, data, size) : copy;
     return ETHOSU_MODEL_OK;
 }

@@ -6,7 +6,7 @@
 #ifndef BUILDER_H
 #define BUILDER_H
 
-#include "error.h"
+#include "failure.h"
 #include "model.h"
 #include "tflite.h"
 
@@ -107,7 +107,8 @@ struct builder {
     uint64_t work_after; /**< units left after that */
     uint64_t filled;     /**< bytes that initialisation writes */
 
-    uint32_t graph_index;
+    uint32_t main_graph;  /**< the one that an inference runs: the first, or a signature's */
+    uint32_t graph_index; /**< of the current graph */
     uint32_t fast_tensor; /**< this graph's fast scratch if separate from scratch, or NO_TENSOR */
     uint32_t operator_index;              /**< the current one */
     uint32_t operator_code;               /**< its builtin code */
@@ -119,6 +120,7 @@ struct builder {
     struct variable_table *variables;
     uint32_t called;       /**< bit n: CALL_ONCE refers to subgraph n */
     uint32_t initialisers; /**< bit n: and the CPU runs it */
+    bool constant_outputs; /**< the model has some */
     bool in_prologue;      /**< in one run by the NPU, whose steps come before all others */
 
     struct npu_overlap overlap;
@@ -146,8 +148,8 @@ struct operator_kernel {
 /** An operator's input or output, with its memory. */
 struct operand {
     struct tflite_tensor tensor;
-    int32_t offset;   /**< in the arena, or -1 if constant */
-    const void *data; /**< arena addresses are NULL while measuring */
+    int32_t offset; /**< in the arena, or -1 if constant */
+    void *data;     /**< arena addresses are NULL while measuring; constants are only read */
 };
 
 /** Positions in an ethos-u operator's list of inputs; the network's inputs follow. */
@@ -203,6 +205,9 @@ int build_get_channels(struct builder *builder, uint32_t index, const struct tfl
 /** Find a tensor of the current subgraph and its memory. */
 int build_find_tensor(struct builder *builder, uint32_t tensor, struct operand *operand);
 
+/** Complete the main graph's outputs, after its operators. */
+int build_outputs(struct builder *builder);
+
 /** Reserve the list of inputs and outputs, and start the list of steps after it. */
 int build_counts(struct builder *builder, uint32_t inputs, uint32_t outputs,
                  struct ethosu_model_buffer **buffers);
@@ -223,8 +228,11 @@ int build_reserve(struct builder *builder, uint32_t size, uint32_t *offset);
  */
 int build_reserve_lines(struct builder *builder, uint32_t size, uint32_t *offset);
 
-/** Address of an arena offset; NULL while measuring. */
-void *build_address(const struct builder *builder, uint32_t offset);
+/**
+ * Address of a part of the arena, which is at least as large as that; NULL while measuring. There
+ * is no other way to get an address: what the file said of its sizes before may have changed since.
+ */
+int build_address(struct builder *builder, uint32_t offset, uint32_t size, void **address);
 
 /**
  * Make a constant readable by the NPU: in the file if possible, else as a copy.

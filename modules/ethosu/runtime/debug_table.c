@@ -2,7 +2,7 @@
 /** Finds the operator that a command belongs to; see debug_table.h. */
 #include "debug_table.h"
 
-#include "error.h"
+#include "failure.h"
 #include "metadata.h"
 #include "model.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * The table that `ethosu compile` adds to a file to map commands to operators of the source model.
- * Layout: see tools/ethosu_tools/debug_table.py.
+ * Layout: see tools/ethosu_tools/model/debug_table.py.
  */
 #ifndef DEBUG_TABLE_H
 #define DEBUG_TABLE_H

@@ -52,8 +52,7 @@ bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
 bool ethosu_model_get_method(const struct ethosu_model *model, uint32_t index,
                              struct ethosu_model_method *method)
 {
-    const struct method_facts *methods = model_facts(model)->methods;
-    return methods != NULL && methods->get_method(model, index, method);
+    return model_facts(model)->get_method(model, index, method);
 }
 
 bool ethosu_model_get_constant(const struct ethosu_model *model, uint32_t method, uint32_t index,
@@ -121,6 +120,7 @@ void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model
         .arena_size = model->arena_size,
         .object_size = model->object_size,
         .copied_bytes = model->copied_bytes,
+        .copied_from_afar = model->copied_from_afar,
         .keeps_state = model->init != NULL || model->prologue != 0,
     };
     const struct method_facts *methods = model_facts(model)->methods;

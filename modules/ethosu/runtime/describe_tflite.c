@@ -11,8 +11,22 @@ static bool open_tensor(const struct ethosu_model *model, uint32_t index, struct
 {
     struct tflite_subgraph graph;
     return tflite_open(file, model->file, model->file_size) &&
-           tflite_get_subgraph(file, 0, &graph) && index < graph.tensors.count &&
+           tflite_enter_subgraph(file, model->method, &graph) && index < graph.tensors.count &&
            tflite_get_tensor(file, &graph, index, tensor);
+}
+
+/** An input or output without a place in the plan has its memory after the plan. */
+static bool find_end(const struct ethosu_model *model, uint32_t index,
+                     struct ethosu_model_tensor *tensor)
+{
+    const struct ethosu_model_buffer *buffers = model_buffers(model);
+    for (uint32_t i = 0; i < (uint32_t)model->inputs + model->outputs; i++) {
+        if (buffers[i].tensor == index) {
+            tensor->data = buffers[i].data;
+            return buffers[i].size == tensor->size; // else the file has changed
+        }
+    }
+    return true;
 }
 
 static bool tflite_describe(const struct ethosu_model *model, uint32_t index,
@@ -43,12 +57,13 @@ static bool tflite_describe(const struct ethosu_model *model, uint32_t index,
     tensor->channels = channels.count;
     tensor->axis = channels.axis;
     tflite_get_channel(&file, &stored, 0, &tensor->scale, &tensor->zero_point);
-    int32_t offset = tflite_find_offsets(&file) ? tflite_get_offset(&file, index) : -1;
+    int32_t offset =
+        tflite_find_offsets(&file, model->method) ? tflite_get_offset(&file, index) : -1;
     if (stored.data == NULL && offset >= 0 &&
         checked_range((uint32_t)offset, stored.size, model->arena_size)) {
         tensor->data = model->arena + offset;
     }
-    return true;
+    return offset >= 0 || find_end(model, index, tensor);
 }
 
 static bool tflite_describe_channel(const struct ethosu_model *model, uint32_t index,
@@ -65,12 +80,29 @@ static uint32_t tflite_count_tensors(const struct ethosu_model *model)
     struct tflite file;
     struct tflite_subgraph graph = {0};
     if (tflite_open(&file, model->file, model->file_size)) {
-        tflite_get_subgraph(&file, 0, &graph);
+        tflite_get_subgraph(&file, model->method, &graph);
     }
     return graph.tensors.count;
 }
 
+static bool describe_signature(const struct ethosu_model *model, uint32_t index,
+                               struct ethosu_model_method *method)
+{
+    struct tflite file;
+    struct tflite_signature signature;
+    if (!tflite_open(&file, model->file, model->file_size)) {
+        return false;
+    }
+    struct fb_vector list = tflite_get_signatures(&file);
+    if (index >= list.count || !tflite_get_signature(&file, &list, index, &signature)) {
+        return false;
+    }
+    *method = (struct ethosu_model_method){signature.name.bytes, signature.name.length, 0};
+    return true;
+}
+
 const struct model_facts tflite_facts = {
+    .get_method = describe_signature,
     .count_values = tflite_count_tensors,
     .get_tensor = tflite_describe,
     .get_channel = tflite_describe_channel,

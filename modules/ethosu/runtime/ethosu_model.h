@@ -108,10 +108,12 @@ struct ethosu_model_source {
      * returns true to stop. It may shorten the driver's time-out. NULL if never.
      */
     bool (*stop)(void *argument);
-    void *argument;     /**< for `stop` */
-    const char *method; /**< of an ExecuTorch program, to load; NULL: "forward" */
-    const void *data;   /**< of an ExecuTorch program: its data file, or NULL */
-    size_t data_size;   /**< bytes */
+    void *argument; /**< for `stop` */
+    /** To load: method of an ExecuTorch program, NULL: "forward"; or signature of a .tflite, NULL:
+     * the first subgraph. */
+    const char *method;
+    const void *data; /**< of an ExecuTorch program: its data file, or NULL */
+    size_t data_size; /**< bytes */
 };
 
 /** Memory that a model needs (measure) and gets (load). */
@@ -190,7 +192,8 @@ struct ethosu_model_info {
     uint32_t fast_scratch_size;    /**< bytes, unless it is the scratch */
     bool keeps_state;              /**< state that reset() initialises */
     uint32_t copied_bytes;         /**< constants that the NPU cannot read in the file */
-    char npu[20];                  /**< accelerator config, "ethos-u55-128" */
+    bool copied_from_afar; /**< since it does not reach their memory; else they are misaligned */
+    char npu[20];          /**< accelerator config, "ethos-u55-128" */
 };
 
 /**
@@ -272,7 +275,7 @@ bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
 bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
                               float *scale, int32_t *zero_point);
 
-/** A method of an ExecuTorch program. */
+/** A method of an ExecuTorch program, or a signature of a .tflite. */
 struct ethosu_model_method {
     const char *name;     /**< in the file, not NUL-terminated */
     uint32_t name_length; /**< bytes */
@@ -310,7 +313,7 @@ struct ethosu_model_program {
     bool nchw;             /**< an input is an image with planar channels */
 };
 
-/** Describe a method by number; false if not found or not an ExecuTorch program. */
+/** Describe a method or a signature by number; false if not found. */
 bool ethosu_model_get_method(const struct ethosu_model *model, uint32_t index,
                              struct ethosu_model_method *method);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Explains why an inference failed. */
-#include "error.h"
+#include "failure.h"
 #include "ethosu_ext.h"
 #include "model.h"
 

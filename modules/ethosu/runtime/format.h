@@ -15,10 +15,8 @@ struct model_format {
     bool has_methods; /**< and data files */
 };
 
-/** Implements ethosu_model_get_method() and other functions on methods. */
+/** Implements functions on the methods of a program. */
 struct method_facts {
-    bool (*get_method)(const struct ethosu_model *model, uint32_t index,
-                       struct ethosu_model_method *method);
     bool (*get_constant)(const struct ethosu_model *model, uint32_t method, uint32_t index,
                          struct ethosu_model_constant *constant);
     bool (*get_program)(const struct ethosu_model *model, struct ethosu_model_program *program);
@@ -33,6 +31,8 @@ struct method_facts {
  */
 struct model_facts {
     uint32_t (*count_values)(const struct ethosu_model *model);
+    bool (*get_method)(const struct ethosu_model *model, uint32_t index,
+                       struct ethosu_model_method *method);
     bool (*get_tensor)(const struct ethosu_model *model, uint32_t index,
                        struct ethosu_model_tensor *tensor);
     bool (*get_channel)(const struct ethosu_model *model, uint32_t index, uint32_t channel,

@@ -13,8 +13,10 @@ const void *ethosu_model_get_metadata(const struct ethosu_model *model, const ch
 
 const void *tflite_get_metadata(const struct ethosu_model *model, const char *name, uint32_t *size)
 {
+    static const char own[] = "ethosu_"; // entries about the first subgraph, from `ethosu compile`
     struct tflite file;
-    if (!tflite_open(&file, model->file, model->file_size)) {
+    if ((model->method != 0 && strncmp(name, own, sizeof own - 1) == 0) ||
+        !tflite_open(&file, model->file, model->file_size)) {
         return NULL;
     }
     for (uint32_t i = 0; i < file.root.metadata.count && !file.fb.bad; i++) {

@@ -5,7 +5,7 @@
 
 #include "ethosu_ext.h"
 #include "ethosu_model.h"
-#include "poll.h"
+#include "polling.h"
 
 /** Base pointers of an NPU call: read-only data, scratch, fast scratch (regions 0, 1, 2). */
 #define NPU_BASES 3u
@@ -85,10 +85,11 @@ struct ethosu_model {
     struct init_step *init;   /**< of ethosu_model_reset() */
     const struct npu_call *first_call; /**< NULL without NPU calls */
     uint32_t npu_calls;                /**< of an inference */
-    bool skip_verify;
-    bool npu_reads_object;
-    bool file_may_change;
-    uint8_t method; /**< of an ExecuTorch program: its number */
+    bool skip_verify : 1;
+    bool npu_reads_object : 1;
+    bool file_may_change : 1;
+    bool copied_from_afar : 1; /**< of the copied constants, some are where the NPU cannot read */
+    uint8_t method;            /**< number of a program's method, or of a .tflite's subgraph */
     uint8_t *arena;
     uint32_t arena_size;
     uint32_t object_size;

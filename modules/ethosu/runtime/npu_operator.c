@@ -62,8 +62,7 @@ static int reserve_fast_scratch(struct builder *builder, struct operand *fast)
         last->owner = owner;
     }
     fast->offset = (int32_t)last->offset;
-    fast->data = build_address(builder, last->offset);
-    return ETHOSU_MODEL_OK;
+    return build_address(builder, last->offset, fast->tensor.size, &fast->data);
 }
 
 /**
@@ -163,7 +162,7 @@ int prepare_npu(struct builder *builder, const struct tflite_operator_call *oper
 {
     struct npu_call_counted counted;
     struct npu_call *call;
-    if (builder->graph_index != 0 && !builder->in_prologue) {
+    if (builder->graph_index != builder->main_graph && !builder->in_prologue) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "variables can't be initialised by both the NPU and the CPU");
     }

@@ -20,16 +20,16 @@ static const struct operator_kernel kernels[] = {
 #endif
 };
 
-// Weak: a terse build is linked without the names.
-__attribute__((weak)) struct tflite_text operator_name(uint32_t code);
-
 static struct tflite_text name_of(const struct builder *builder)
 {
     if (builder->operator_code == TFLITE_CUSTOM) {
         return builder->custom_name;
     }
-    return operator_name == NULL ? (struct tflite_text){"?", 1}
-                                 : operator_name(builder->operator_code);
+#ifdef ETHOSU_MESSAGES_TERSE // the build has no names
+    return (struct tflite_text){"?", 1};
+#else
+    return operator_name(builder->operator_code);
+#endif
 }
 
 int tflite_refuse(struct builder *builder, int status, const char *why)
@@ -63,13 +63,9 @@ static int prepare_reshape(struct builder *builder, const struct tflite_operator
 int build_enter_graph(struct builder *builder, uint32_t index)
 {
     builder->graph_index = index;
-    builder->file.offset_first = 0;
-    for (uint32_t i = 0; i <= index; i++) {
-        builder->file.offset_first += i == 0 ? 0 : builder->graph.tensors.count;
-        if (!tflite_get_subgraph(&builder->file, i, &builder->graph)) {
-            return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                             "subgraph %u does not exist or is malformed", (unsigned)i);
-        }
+    if (!tflite_enter_subgraph(&builder->file, index, &builder->graph)) {
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                         "subgraph %u does not exist or is malformed", (unsigned)index);
     }
     return build_find_fast_tensor(builder);
 }
@@ -146,7 +142,7 @@ int build_operator(struct builder *builder, uint32_t index)
                             "Vela left it to the CPU, and this build has no kernel for it; "
                             "run: make firmware ETHOSU_KERNELS=all");
     }
-    if (builder->graph_index != 0) {
+    if (builder->graph_index != builder->main_graph) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
                             "CPU kernels can't initialise variables");
     }
@@ -156,7 +152,7 @@ int build_operator(struct builder *builder, uint32_t index)
 static int build_graph(struct builder *builder, uint32_t index)
 {
     builder->variables->handle_count = 0;
-    if (index != 0) { // the main graph was read when the file was opened
+    if (index != builder->main_graph) { // the main graph was read when the file was opened
         TRY(build_enter_graph(builder, index));
     }
     for (uint32_t i = 0; i < builder->graph.operators.count; i++) {
@@ -167,8 +163,9 @@ static int build_graph(struct builder *builder, uint32_t index)
 
 int build_graphs(struct builder *builder)
 {
-    TRY(build_graph(builder, 0));
+    TRY(build_graph(builder, builder->main_graph));
     TRY(schedule_end(builder));
+    TRY(build_outputs(builder));
     for (uint32_t named = builder->initialisers; named != 0; named &= named - 1) {
         TRY(build_graph(builder, (uint32_t)__builtin_ctz(named)));
     }

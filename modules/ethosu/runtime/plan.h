@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * The memory plan that `ethosu plan` stores in a `.tflite`.
+ * The memory plan that `ethosu compile` stores in a `.tflite`.
  *
  * TensorFlow Lite's metadata `OfflineMemoryAllocation` contains the offsets of the
  * tensors. A second metadata entry, "ethosu_plan", contains the scratch of CPU
@@ -13,14 +13,15 @@
  *     3     bytes of arena used by the plan, for tensors and scratch
  *     4     number of entries
  *     5…    the entries, five words each:
- *           0  index of the operator in subgraph 0, ascending
+ *           0  index of the operator in its subgraph, ascending
  *           1  its builtin operator code
  *           2  version of the kernel that the size was computed for; plus 256 if
  *              CMSIS-NN computes it
  *           3  offset of its scratch in the arena, a multiple of 16; 0 without scratch
  *           4  bytes of scratch; 0 if it needs none
  *
- * There is one entry for each operator of subgraph 0 that has a kernel in
+ * This is the plan of subgraph 0. That of a subgraph which a signature runs, such as 3, is in
+ * "ethosu_plan:03". There is one entry for each operator of the subgraph that has a kernel in
  * kernels/, whether or not it needs scratch; kernels/README.md lists the sizes.
  * An operator without an entry has 0 bytes planned.
  *

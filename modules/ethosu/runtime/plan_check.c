@@ -126,7 +126,7 @@ static int refuse_overlap(struct builder *builder, const char *what, const struc
     struct ethosu_model_error why;
     const struct lifetime *lifetime = &live->tensors[tensor];
     error_set(&why, 0,
-              "%s at %u to %u overlaps tensor %u at %u to %u%s; run: ethosu plan MODEL.tflite",
+              "%s at %u to %u overlaps tensor %u at %u to %u%s; run: ethosu compile MODEL.tflite",
               what, (unsigned)range->start, (unsigned)range->end, (unsigned)tensor,
               (unsigned)lifetime->start, (unsigned)lifetime->end,
               lifetime->last == ALWAYS ? ", which keeps state" : "");

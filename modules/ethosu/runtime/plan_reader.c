@@ -35,7 +35,7 @@ static int bad_entry(struct builder *builder, uint32_t index, const char *what, 
 {
     return error_set(builder->error, ETHOSU_MODEL_BAD_PLAN,
                      "entry %u of " PLAN_NAME ": %s is %u, expected %u; "
-                     "run: ethosu plan MODEL.tflite",
+                     "run: ethosu compile MODEL.tflite",
                      (unsigned)index, what, (unsigned)found, (unsigned)expected);
 }
 
@@ -70,8 +70,8 @@ static int check_entry(struct builder *builder, uint32_t index, uint32_t *next_o
 static int bad_header(struct builder *builder, const char *what, uint32_t found, uint32_t expected)
 {
     return error_set(builder->error, ETHOSU_MODEL_BAD_PLAN,
-                     PLAN_NAME ": %s is 0x%x, expected 0x%x; run: ethosu plan MODEL.tflite", what,
-                     (unsigned)found, (unsigned)expected);
+                     PLAN_NAME ": %s is 0x%x, expected 0x%x; run: ethosu compile MODEL.tflite",
+                     what, (unsigned)found, (unsigned)expected);
 }
 
 int plan_open(struct builder *builder)
@@ -127,12 +127,12 @@ static int refuse_scratch(struct builder *builder, const struct entry *entry, ui
     if (builder->file.plan.count == 0) {
         error_set(&why, 0,
                   "needs %u bytes of scratch, but the file has no plan; "
-                  "run: ethosu plan%s MODEL.tflite",
+                  "run: ethosu compile%s MODEL.tflite",
                   (unsigned)needed, option);
     } else {
         error_set(&why, 0,
                   "%u bytes of scratch planned, %u needed (planner %u, kernel %u%s; here kernel "
-                  "%u%s); run: ethosu plan%s MODEL.tflite",
+                  "%u%s); run: ethosu compile%s MODEL.tflite",
                   (unsigned)entry->word[PLAN_ENTRY_SIZE], (unsigned)needed,
                   (unsigned)plan_word(builder, PLAN_WORD_PLANNER),
                   (unsigned)(planned % KERNEL_CMSIS_NN), kind(planned),

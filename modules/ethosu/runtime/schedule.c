@@ -4,7 +4,7 @@
  * NPU call, up to the first one that reads or writes memory of this call.
  *
  * The call is split into two steps, its start and its end, with these operators
- * in between. `ethosu plan` orders operators and chooses offsets for this;
+ * in between. `ethosu compile` orders operators and chooses offsets for this;
  * the decision here depends only on the offsets.
  */
 #include "builder.h"
@@ -16,7 +16,7 @@
 /**
  * Minimum gap in bytes between memory of the CPU and of the NPU, relative to
  * multiples of ETHOSU_MODEL_ALIGNMENT, so that no cache line contains both,
- * regardless of the arena's address. `ethosu plan` assumes 32-byte lines.
+ * regardless of the arena's address. `ethosu compile` assumes 32-byte lines.
  */
 static uint64_t gap(void)
 {

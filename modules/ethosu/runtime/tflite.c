@@ -57,6 +57,14 @@ struct entry_table {
     uint32_t buffer;
 };
 
+// Only read on request, because few files have several.
+static const struct fb_field signatures_at[] = {FB_WORDS(7), FB_END};
+static const struct fb_field signature_fields[] = {FB_BYTES(2), FB_WORD(4), FB_END};
+struct signature_table {
+    struct fb_vector name;
+    uint32_t subgraph;
+};
+
 static const struct fb_field quantization_at[] = {FB_TABLE(4), FB_END};
 static const struct fb_field quantization_fields[] = {FB_WORDS(2), FB_LONGS(3), FB_WORD(6), FB_END};
 struct quantization_table {
@@ -121,16 +129,22 @@ struct tflite_entry tflite_get_entry(struct tflite *file, uint32_t index)
     return (struct tflite_entry){text_of(file, table.name), table.buffer};
 }
 
-bool tflite_find_offsets(struct tflite *file)
+bool tflite_find_offsets(struct tflite *file, uint32_t subgraph)
 {
+    char name[] = PLAN_NAME ":00";
+    const size_t end = sizeof name - 1;
+    const struct tflite_text plan_name = {name, subgraph == 0 ? sizeof PLAN_NAME - 1 : end};
     const struct fb_vector *list = &file->root.metadata;
+    name[end - 2] = (char)('0' + subgraph / 10);
+    name[end - 1] = (char)('0' + subgraph % 10);
+    file->plan.count = 0;
     if (list->count > TFLITE_MAX_METADATA) {
         file->fb.bad = true;
         file->fb.bad_at = list->position;
     }
     for (uint32_t i = 0; i < list->count && !file->fb.bad; i++) {
         struct tflite_entry entry = tflite_get_entry(file, i);
-        bool plan = tflite_text_is(entry.name, PLAN_NAME);
+        bool plan = tflite_text_equal(entry.name, plan_name);
         if (!plan && !tflite_text_is(entry.name, "OfflineMemoryAllocation")) {
             continue;
         }
@@ -177,6 +191,33 @@ bool tflite_get_subgraph(struct tflite *file, uint32_t index, struct tflite_subg
     struct flatbuffer *fb = &file->fb;
     fb_read(fb, fb_element(fb, &file->root.subgraphs, index), graph_fields, subgraph);
     return !fb->bad;
+}
+
+bool tflite_enter_subgraph(struct tflite *file, uint32_t index, struct tflite_subgraph *subgraph)
+{
+    bool good = true;
+    file->offset_first = 0;
+    for (uint32_t i = 0; i <= index && good; i++) {
+        file->offset_first += i == 0 ? 0 : subgraph->tensors.count;
+        good = tflite_get_subgraph(file, i, subgraph);
+    }
+    return good;
+}
+
+struct fb_vector tflite_get_signatures(struct tflite *file)
+{
+    struct fb_vector list;
+    fb_read(&file->fb, fb_follow(&file->fb, 0), signatures_at, &list);
+    return list;
+}
+
+bool tflite_get_signature(struct tflite *file, const struct fb_vector *list, uint32_t index,
+                          struct tflite_signature *signature)
+{
+    struct signature_table table;
+    fb_read(&file->fb, fb_element(&file->fb, list, index), signature_fields, &table);
+    *signature = (struct tflite_signature){text_of(file, table.name), table.subgraph};
+    return !file->fb.bad;
 }
 
 /** Size of a tensor in bytes; false if a dimension is negative or the product exceeds 31 bits. */

@@ -94,14 +94,30 @@ struct tflite_channels {
 /** Find the outermost tables; false if this is not a valid .tflite (then see fb.bad). */
 bool tflite_open(struct tflite *file, const void *data, uint32_t size);
 
-/** Find the tensor offsets and the memory plan in the metadata; false if malformed. */
-bool tflite_find_offsets(struct tflite *file);
+/** Find the tensor offsets and the plan of a subgraph in the metadata; false if malformed. */
+bool tflite_find_offsets(struct tflite *file, uint32_t subgraph);
 
 /** Is any operator code `ethos-u`? */
 bool tflite_is_compiled(struct tflite *file);
 
 /** Read a subgraph; false if the index is invalid. */
 bool tflite_get_subgraph(struct tflite *file, uint32_t index, struct tflite_subgraph *subgraph);
+
+/** The same, and find its tensors' offsets, which follow those of the subgraphs before it. */
+bool tflite_enter_subgraph(struct tflite *file, uint32_t index, struct tflite_subgraph *subgraph);
+
+/** A signature: the name under which programs call a subgraph. */
+struct tflite_signature {
+    struct tflite_text name;
+    uint32_t subgraph;
+};
+
+/** The list of signatures. */
+struct fb_vector tflite_get_signatures(struct tflite *file);
+
+/** Read signature number `index` of the list; false if the file is malformed. */
+bool tflite_get_signature(struct tflite *file, const struct fb_vector *list, uint32_t index,
+                          struct tflite_signature *signature);
 
 /** Read a tensor of a subgraph; false if the index is invalid or the tensor malformed. */
 bool tflite_get_tensor(struct tflite *file, const struct tflite_subgraph *subgraph, uint32_t index,
@@ -111,7 +127,7 @@ bool tflite_get_tensor(struct tflite *file, const struct tflite_subgraph *subgra
 bool tflite_get_operator(struct tflite *file, const struct tflite_subgraph *subgraph,
                          uint32_t index, struct tflite_operator_call *call);
 
-/** Arena offset planned for a tensor of the first subgraph, or -1. */
+/** Arena offset planned for a tensor of the subgraph that was entered, or -1. */
 int32_t tflite_get_offset(struct tflite *file, uint32_t tensor);
 
 /** Scale and zero point of one channel; false if the tensor has no such channel. */

@@ -7,7 +7,7 @@
 #include "tflite_metadata.h"
 
 #include "checked.h"
-#include "error.h"
+#include "failure.h"
 #include "flatbuffer.h"
 #include "metadata.h"
 #include "model.h"

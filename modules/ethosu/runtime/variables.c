@@ -87,8 +87,9 @@ int prepare_read_variable(struct builder *builder, const struct tflite_operator_
     if (output.offset < 0) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "output is constant");
     }
-    return build_copy(builder, (uint32_t)output.offset, build_address(builder, variable->offset),
-                      variable->size);
+    void *state;
+    TRY(build_address(builder, variable->offset, variable->size, &state));
+    return build_copy(builder, (uint32_t)output.offset, state, variable->size);
 }
 
 int prepare_assign_variable(struct builder *builder, const struct tflite_operator_call *call)
@@ -97,7 +98,7 @@ int prepare_assign_variable(struct builder *builder, const struct tflite_operato
     struct variable *variable = variable_of(builder, call);
     TRY(build_find_operand(builder, &call->inputs, 1, &input));
     TRY(match(builder, variable, &input));
-    variable->initialised |= builder->graph_index != 0;
+    variable->initialised |= builder->graph_index != builder->main_graph;
     return build_copy(builder, variable->offset, input.data, variable->size);
 }
 
@@ -133,7 +134,8 @@ int prepare_call_once(struct builder *builder, const struct tflite_operator_call
 {
     uint32_t index = fb_scalar(&builder->file.fb, call->options,
                                (struct fb_field)FB_WORD(CALL_ONCE_SUBGRAPH), 0);
-    if (builder->graph_index != 0 || index == 0 || index >= MAX_SUBGRAPHS) {
+    if (builder->graph_index != builder->main_graph || index == builder->main_graph ||
+        index >= MAX_SUBGRAPHS) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED, "its subgraph can't be used");
     }
     if ((builder->called >> index & 1) != 0) {
@@ -154,5 +156,5 @@ int prepare_call_once(struct builder *builder, const struct tflite_operator_call
         builder->initialisers |= 1u << index;
     }
     builder->operator_index = operator_index;
-    return build_enter_graph(builder, 0);
+    return build_enter_graph(builder, builder->main_graph);
 }

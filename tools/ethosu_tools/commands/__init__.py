@@ -8,8 +8,7 @@ calls its three functions:
 - `execute(args, ui)` does the work and returns a dictionary that JSON can represent,
 - `render(data)` formats that dictionary as text.
 
-An optional EPILOG is shown below the options by --help. An optional `complete(words)` edits the
-command line before it is parsed: `ethosu bench MODEL` needs that.
+An optional EPILOG is shown below the options by --help.
 
 Only `ui` prints. `cli.py` passes the result to it; a long-running command may pass something
 earlier.

@@ -2,28 +2,28 @@
 """`ethosu bisect`: find the first layer whose values differ, and make a bug report of it."""
 
 import argparse
+import math
 from collections.abc import Callable
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .. import arrays, vela
-from ..arrays import Array
-from ..bisection import known, operations, registers, report, shrink
-from ..bisection.search import Found, Row, Search
-from ..bisection.sides import Side, is_same_structure
-from ..bisection.ways import Npu, Reference
-from ..errors import InputError, MismatchError, UsageError
-from ..estimate import systems
-from ..files import keep
-from ..layers import views
-from ..model import ModelFile, Tensor
-from ..tflite.cut import Whole
-from ..ui import Ui, positive, positive_number, visible
-from ..vela_versions import open_model
+from ..answers import views
+from ..base.errors import InputError, MismatchError, UsageError
+from ..base.files import keep
+from ..base.ui import Ui, positive, positive_number, visible
+from ..boards import setup, systems, targets
+from ..boards.setup import Why
+from ..compile import known
+from ..debug.bisection import operations, registers, report, shrink
+from ..debug.bisection.search import Found, Row, Search, largest_drop
+from ..debug.bisection.sides import Side, is_same_structure
+from ..debug.bisection.ways import Npu, Reference
+from ..model import ModelFile, Tensor, arrays
+from ..model.arrays import Array
+from ..model.tflite.cut import Whole
+from ..model.vela_versions import open_model
 
 EPILOG = """\
 One model is compared with itself before and after Vela; with --other-... options, with itself
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     systems.add_options(parser)
     _add_ways(parser, "", "")
     systems.add_board(parser, "--other-board", "that of A")
-    vela.add_npu_option(parser, "NPU of B", default=None, option="--other-npu")
+    targets.add_npu_option(parser, "NPU of B", default=None, option="--other-npu")
     _add_ways(parser, "other-", " for B")
     parser.add_argument(
         "--inputs", type=Path, metavar="NPZ", help="input arrays (default: random numbers)"
@@ -165,6 +165,7 @@ def _facts(rows: list[Row], found: Found | None) -> dict[str, Any]:
     return {
         "layers": [row.as_dict() for row in rows],
         "compared": sum(row.measure is not None for row in rows),
+        "largest_drop": largest_drop(rows),
         "first": found
         and {
             "number": found.number,
@@ -230,8 +231,8 @@ def _way(file: ModelFile, args: argparse.Namespace, prefix: str) -> Npu:
         first = _given(args, "")
         npu = npu or (None if board else first[1])
         board, mode, python = board or first[0], mode or first[2], python or first[3]
-    system = systems.chosen(file, board, npu)
-    own = board is None and file.board is None
+    chosen = setup.resolve(file, board, npu)
+    system, own = chosen.system, chosen.why not in (Why.OPTION, Why.FILE)
     # Without a board, an NPU has Vela's example of a system, whose memory modes all exist.
     facts = None if own and (npu or mode or file.description.compiled) else system.facts
     return Npu(system.npu, facts, mode, python, board=system.name if facts else None)
@@ -279,7 +280,7 @@ def _as(steps: list[list[Array]], tensors: Any, wanted: Any) -> list[list[Array]
 def _converted(array: Array, given: Tensor, wanted: Tensor) -> Array:
     if given.dtype == wanted.dtype:
         return array
-    real = arrays.dequantise(array, given).astype(np.float32)
+    real = arrays.dequantise(array, given).astype("float32")
     converted = arrays.quantise("an input", real, wanted)
     if converted.dtype.name != wanted.dtype:
         raise InputError(
@@ -288,7 +289,7 @@ def _converted(array: Array, given: Tensor, wanted: Tensor) -> Array:
     return converted
 
 
-def _registers(search: Search, found: Found) -> list[registers.Difference]:
+def _registers(search: Search, found: Found) -> list[registers.Setting]:
     """Registers of the layer in which two compiled forms of the same model differ."""
     a, b = search.a, search.b
     one, other = a.compiled, b.compiled
@@ -322,12 +323,16 @@ def render(data: dict[str, Any]) -> str:
     first = data["first"]
     if first is None:
         figures = f"{data['compared']} of {len(data['layers'])} layers were compared"
-        return "\n".join([*lines, f"no difference: {figures}, with {data['steps']} inputs"])
+        if data.get("largest_drop"):  # values differ, but less than counts
+            lines += ["", views.text(_HEAD, [_row(row) for row in data["layers"]], *_HEAD[1:]), ""]
+        lines.append(f"no difference: {figures}, with {data['steps']} inputs")
+        return "\n".join([*lines, *_drop(data)])
     if first["error"] and first["group"]:  # no part of the model was tried
         side = "A" if data["a"]["error"] else "B"
         return "\n".join([*lines, "", f"{side} does not run: {first['error']}", *_files(data)])
     near = [row for row in data["layers"] if row["number"] <= first["number"] + 1]
-    lines += ["", views.text(_HEAD, [_row(row) for row in near[-12:]], *_HEAD[1:]), ""]
+    rows = data["layers"] if data.get("largest_drop") else near[-12:]
+    lines += ["", views.text(_HEAD, [_row(row) for row in rows], *_HEAD[1:]), "", *_drop(data)]
     lines.append(f"first layer that differs: {visible(first['name'])}")
     if first["group"]:
         lines.append(f"or, as their values cannot be seen, layers {first['group']} before it")
@@ -340,6 +345,13 @@ def render(data: dict[str, Any]) -> str:
         where = f"{row['register']} of operation {row['operation']}"
         lines.append(f"{where}: {row['a']} in {data.get('registers_of_a', 'A')}, {row['b']} in B")
     return "\n".join([*lines, *_files(data)])
+
+
+def _drop(data: dict[str, Any]) -> list[str]:
+    drop = data.get("largest_drop")
+    if drop is None:
+        return []
+    return [f"largest drop: {drop['from']:.1f} to {drop['to']:.1f} dB, at {visible(drop['name'])}"]
 
 
 def _files(data: dict[str, Any]) -> list[str]:
@@ -374,5 +386,5 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
         f"{figures['values']:,}",
         f"{figures['differing']:,}",
         f"{figures['largest']:g}",
-        f"{ratio:.1f}" if np.isfinite(ratio) else "",
+        f"{ratio:.1f}" if math.isfinite(ratio) else "",
     )

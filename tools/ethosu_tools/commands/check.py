@@ -7,12 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import boards, fit, verification
-from ..check import answer, on_boards, rules, runtimes, subject
-from ..errors import InputError, MismatchError
+from .. import boards
+from ..answers import answer, on_boards, rules, runtimes, traits
+from ..base import verification
+from ..base.errors import InputError, MismatchError
+from ..base.ui import Ui
+from ..boards import setup
 from ..model import ANY, ModelFile
-from ..ui import Ui
-from .inspect import add_data_option
+from ..model.tflite import signatures
+from ..model.vela_versions import add_data_option
+from ..sim import fit
 
 EPILOG = """\
 The file may come from any tool: a .tflite as trained, or compiled by any release of Vela, Seeed,
@@ -28,8 +32,11 @@ build may have others. docs/errors.md explains what they print.
     ethosu check model_vela.tflite --reference model.tflite --board GROVE_VISION_AI_V2
 
 The exit code is 0 if at least one board (with --board: this one) runs it, 6 if it runs but values
-differ from the reference, else 3.
+differ from the reference, else 3. If the file has several signatures, the model of each is checked;
+the exit code is then the worst.
 """
+# Exit codes, the worst first.
+_BY_WEIGHT = (InputError.exit_code, MismatchError.exit_code)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,17 +55,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Examine the file."""
+    """Examine the file; if it has several signatures, the model of each."""
     file = ModelFile(args.model, args.data)
-    facts = subject.of(file)
     reference = ModelFile(args.reference) if args.reference else None
+    answers = {}
+    for each in signatures.each(file):
+        original = reference and signatures.select(reference, each.signature)
+        answers[each.signature or ""] = _examine(args, ui, each, original)
+    first = next(iter(answers.values()))
+    if len(answers) == 1:
+        return first
+    verdicts = "; ".join(f"{name}: {found['verdict']}" for name, found in answers.items())
+    codes = [found["exit_code"] for found in answers.values()]
+    return first | {
+        "verdict": f"{len(answers)} signatures: {verdicts}",
+        "signatures": answers,
+        "exit_code": next((code for code in _BY_WEIGHT if code in codes), 0),
+    }
+
+
+def _examine(
+    args: argparse.Namespace, ui: Ui, file: ModelFile, reference: ModelFile | None
+) -> dict[str, Any]:
+    """The answer for one model."""
+    facts = traits.of(file)
     examination = on_boards.Examination(file, reference, ui, reserve=args.reserve)
-    rows = list(examination.rows([args.board] if args.board else boards.names()))
+    rows = []
+    for each in setup.every(file, args.board):
+        if args.board and each.remark:
+            ui.remark(each.remark)
+        rows.append(examination.row(each))
     seen = replace(facts, rejected=examination.rejected)
     runs = [run.as_dict() for run in examination.runs]
     found = {
         "model": str(file),
-        "bytes": len(file.data),
+        "bytes": len(file.whole),
         "what": facts.what,
         "compiled": facts.compiled,
         "npu": facts.npu,
@@ -81,7 +112,16 @@ def _exit_code(rows: Sequence[on_boards.Row], runs: Sequence[dict[str, Any]]) ->
 
 
 def render(data: dict[str, Any]) -> str:
-    """The verdict first, then why, then the details."""
+    """The verdict first, then why, then the details; of each signature if there are several."""
+    if "signatures" not in data:
+        return _render_one(data)
+    parts = [
+        f"Signature {name}\n\n{_render_one(each)}" for name, each in data["signatures"].items()
+    ]
+    return "\n\n".join(["\n".join(answer.wrapped(data["verdict"])), *parts])
+
+
+def _render_one(data: dict[str, Any]) -> str:
     lines = answer.wrapped(data["verdict"])
     lines += ["", *answer.wrapped(f"{data['model']} is {data['what']}; {data['bytes']:,} bytes")]
     if data["scratch_bytes"]:

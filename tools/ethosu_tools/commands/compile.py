@@ -10,22 +10,34 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .. import boards, convert, fit, remedies, selftest, vela, vela_defects, verdict
-from ..advice import option
-from ..boards import BoardFacts
-from ..errors import BoardError, InputError, SetupError, UsageError
-from ..estimate import latency, systems, text
-from ..executorch import export
-from ..files import Output, keep, read_whole, write_all, write_whole
-from ..model import BOARD, PROGRAM, SOURCE, ModelFile
-from ..plan.fold import fold_quantization
-from ..remedies import Change
-from ..tflite import model_metadata
-from ..tflite.metadata import put
-from ..ui import Ui
-from ..vela_versions import warn
-from .inspect import render as render_description
-from .plan import add_cmsis_option, render_fit, render_sizes
+from .. import boards
+from ..answers import arena, contents, text
+from ..base import addons
+from ..base.errors import (
+    BoardError,
+    CannotRunError,
+    InputError,
+    MismatchError,
+    SetupError,
+    UsageError,
+)
+from ..base.files import Output, keep, read_whole, write_all, write_whole
+from ..base.ui import Ui
+from ..boards import BoardFacts, setup, targets
+from ..compile import convert, load, plan, vela, vela_defects
+from ..compile.plan.fold import fold_quantization
+from ..compile.strip import strip_checked
+from ..debug import remedies
+from ..debug.advice import option
+from ..debug.remedies import Change
+from ..model import BOARD, PROGRAM, SOURCE, ModelFile, arrays, reading
+from ..model.tflite import model_metadata, signatures
+from ..model.tflite.metadata import put
+from ..model.vela_versions import add_data_option, open_model, warn
+from ..sim import fit, latency, selftest, simulation
+from ..sim.difference import Difference
+from ..sim.need import Need
+from ..sim.oracle import Oracle
 
 DEFAULT_NPU = "ethos-u55-128"
 EPILOG = f"""\
@@ -39,35 +51,48 @@ tried. The compiled file records the board, which other commands then use as the
 
 Without --board, --system-config and --memory-mode, an Ethos-U55 is assumed to be in a system like
 Corstone-300: weights stay in slow memory (flash, DDR), tensors are in SRAM (Shared_Sram). For U65
-and U85 the memory mode is Dedicated_Sram. The latency is then that of the default board
-(ETHOSU_BOARD, else {boards.DEFAULT}). Vela's memory modes are:
+and U85 the memory mode is Dedicated_Sram. The latency is then that of a board with this NPU:
+ETHOSU_BOARD or {boards.DEFAULT} if it has it, else the first one. Vela's memory modes are:
 
-{"".join(f"    {name:<22}{what}{chr(10)}" for name, what in vela.MEMORY_MODES.items())}
-If operators stay on the CPU, their memory is planned as by `ethosu plan`. Pass more options to Vela
-with --vela:
+{"".join(f"    {name:<22}{what}{chr(10)}" for name, what in targets.MEMORY_MODES.items())}
+If operators stay on the CPU, the memory of their tensors and scratch is planned, and the plan is
+stored as metadata (OfflineMemoryAllocation and ethosu_plan). A compiled file gets a new plan, if a
+newer runtime requires it; tensors that the NPU addresses stay where Vela put them:
+
+    ethosu compile model_vela.tflite -o planned.tflite [--overlap] [--cmsis-nn]
+
+--strip leaves out what no board needs: of an ExecuTorch program unused constants, and options of
+the compiler with paths of the machine that it ran on. Both programs are run on the simulator, and
+their outputs must be equal:
+
+    ethosu compile kws.pte --strip -o kws_small.pte
+
+Pass more options to Vela with --vela:
 
     ethosu compile model.tflite --npu ethos-u55-128 --vela='--optimise Size'
 
 For each operator on the CPU, Vela's reason and its rule are shown. --try changes the model so that
 the NPU takes them, compiles and runs each change, and shows whether it is exact and what it saves:
 
-    ethosu compile model.tflite --board BOARD --try --changed changed.tflite
+    ethosu compile model.tflite --board BOARD --try changed.tflite
 
 A Keras model (.keras, .h5), a SavedModel or an ONNX file is first converted and quantised by
 TensorFlow or onnx2tf, with the samples of --calibrate. Install these packages once with
-`ethosu setup convert`, or pass a Python that has them with --python. The quantised model is saved
-next to the compiled one (NAME_vela.tflite or NAME.tflite) as NAME_int8.tflite. Use it for
---reference of other commands, `ethosu report` and `ethosu compare`. Loops of LSTM and GRU layers of
+`ethosu doctor --install convert`, or pass a Python that has them with --python. The quantised model
+is saved next to the compiled one (NAME_vela.tflite or NAME.tflite) as NAME_int8.tflite. Use it for
+--reference of other commands, `ethosu check` and `ethosu profile`. Loops of LSTM and GRU layers of
 a Keras model are unrolled.
 
     ethosu compile kws.keras --calibrate samples.npz --npu ethos-u55-128
 
 A PyTorch model is quantised by ExecuTorch and exported as NAME.pte. Install ExecuTorch once with
-`ethosu setup executorch`, or pass a Python that has it with --python. MODEL is a file written by
-torch.export.save() (.pt2) or a Python file (.py), which is run. The Python file defines `model` and
+`ethosu doctor --install executorch`, or pass a Python that has it with --python. MODEL is a file
+written by torch.export.save() (.pt2) or a Python file (.py), which is run. That defines `model` and
 `inputs`, a tuple of example tensors. It may also define `calibration`, a list of such tuples
 (default: the example only), and `constants`, a dict of values for Model.constants, such as labels.
-By default, images are exported channels last, and inputs and outputs are int8.
+By default, images are exported channels last, and inputs and outputs are int8. The program then
+runs the first samples, in order, on the simulator: if an output is below 10 dB of PyTorch's, the
+exit code is 6 and nothing is written.
 
     ethosu compile kws.py --npu ethos-u55-128
 """
@@ -78,12 +103,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
         type=Path,
-        help="a .tflite file, int8 or int16 quantised; with --calibrate a Keras model (.keras, "
-        ".h5), the folder of a SavedModel or an .onnx file; or a PyTorch model (.pt2, .py)",
+        help="a .tflite file, int8 or int16 quantised, or compiled; a .pte with --strip; with "
+        "--calibrate a Keras model (.keras, .h5), the folder of a SavedModel or an .onnx file; or "
+        "a PyTorch model (.pt2, .py)",
     )
     boards.add_option(parser, "target board", None)
     fit.add_reserve_option(parser)
-    vela.add_npu_option(
+    targets.add_npu_option(
         parser,
         "NPU and its number of MACs, such as ethos-u55-256 "
         f"(default: the board's, or {DEFAULT_NPU} without a board)",
@@ -96,9 +122,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compiled model (default: NAME_vela.tflite or NAME.pte in the current folder)",
     )
     parser.add_argument(
-        "--report", type=Output, metavar="FILE", help="save Vela's complete report here"
+        "--vela-report", type=Output, metavar="FILE", help="save Vela's complete report here"
     )
-    parser.add_argument("--config", default=vela.CONFIG_FILE, help="Vela configuration file")
+    parser.add_argument("--config", default=targets.CONFIG_FILE, help="Vela configuration file")
     parser.add_argument("--system-config", help="section of that file: clocks and memories")
     parser.add_argument("--memory-mode", help="section of that file: placement in memories")
     parser.add_argument(
@@ -116,14 +142,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model has quantised inputs and outputs, and predict() converts real numbers. Not the "
         "default, because programs that pass raw floats to the model would have to change",
     )
-    add_cmsis_option(parser)
     parser.add_argument(
-        "--debug-table",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="record which commands belong to which operator, so that the error of a failed "
-        "inference names the operator (default: yes; a few hundred bytes of the file, no RAM)",
+        "--cmsis-nn", action="store_true", help="plan for firmware built with CMSIS_NN_DIR"
     )
+    parser.add_argument(
+        "--overlap",
+        action="store_true",
+        help="let the CPU work while the NPU runs, even if that needs a larger arena",
+    )
+    parser.add_argument(
+        "--strip",
+        action="store_true",
+        help="leave out what no board needs: of a .tflite the table of operators, a few hundred "
+        "bytes, by which the error of a failed inference names the operator",
+    )
+    add_data_option(parser)
     parser.add_argument(
         "--debug-db",
         type=Output,
@@ -136,7 +169,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="write the model even if this runtime or the board cannot run it (for other runtimes)",
+        help="write the model even if this runtime or the board cannot run it (for other "
+        "runtimes), or if its results are not PyTorch's",
     )
     other = parser.add_argument_group("models of other formats")
     other.add_argument(
@@ -168,14 +202,19 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile."""
     if args.reserve and not args.board:
         raise UsageError("--reserve is a part of a board's heap: name the board with --board")
-    if args.model.suffix in export.SUFFIXES:
-        return _export(args, ui)
+    if args.model.suffix == PROGRAM.suffix and args.strip:
+        return _strip(args, ui)
+    if args.data:
+        raise UsageError("--data is for --strip: the data file of an ExecuTorch program")
+    if exporter := addons.load("exporter", args.model.suffix):
+        return _export(exporter, args, ui)
     if args.float_io or not args.channels_last:
         raise UsageError("--channels-last and --float-io are for PyTorch models")
     data = b"" if args.model.is_dir() else read_whole(args.model)
     kind = convert.find(args.model, data)
-    if kind is None:
-        return _compile(args, ui, _tflite(args, data))
+    if kind is None or kind.by is None:
+        file = _tflite(args, data)
+        return _replan(args, ui, file) if file.description.compiled else _compile(args, ui, file)
     if args.calibrate:
         ui.note_long(f"converting {args.model} with {kind.by}; this can take minutes")
     output = _output(args)
@@ -191,7 +230,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         data = put(made.read_bytes(), {SOURCE: args.model.name.encode()})
     # The quantised model is not saved yet, so messages name the user's file.
     model = ModelFile(data, name=str(args.model))
-    return _compile(args, ui, model, kept) | {"quantised": str(kept)}
+    try:
+        return _compile(args, ui, model, kept) | {"quantised": str(kept)}
+    except CannotRunError:  # the conversion took minutes, and other tools can look at the result
+        if kept.exists() and output.exists():
+            ui.remark(f"{kept} is still that of {output}; keep this model's with another -o")
+        else:
+            write_whole(kept, data)
+            ui.remark(f"the quantised model is {kept}")
+        raise
 
 
 def _is_ours(kept: Path) -> bool:
@@ -212,16 +259,59 @@ def _tflite(args: argparse.Namespace, data: bytes) -> ModelFile:
     if file.is_program:
         raise InputError(
             f"{args.model} is an ExecuTorch program, which is already compiled: run it with "
-            "`ethosu run`, deploy it with `ethosu deploy`, or compile the PyTorch model again"
+            "`ethosu run`, deploy it with `ethosu deploy`, remove what no board needs with "
+            "--strip, or compile the PyTorch model again"
         )
     return file
+
+
+def _strip(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Remove the parts of an ExecuTorch program that no board needs."""
+    file = open_model(ui, args.model, args.data)
+    if not args.output:
+        raise UsageError("--strip of a program needs -o FILE")
+    with reading(file):
+        data = strip_checked(file).data
+    write_whole(args.output, data)
+    return {
+        "model": str(args.output),
+        "bytes": len(data),
+        "before": len(file.data),
+    }
+
+
+def _replan(args: argparse.Namespace, ui: Ui, file: ModelFile) -> dict[str, Any]:
+    """Plan the memory of a compiled model again; the rest of the file is unchanged."""
+    warn(ui, file)
+    if not args.output or args.npu not in (None, file.description.npu):
+        raise InputError(
+            f"{file} is already compiled: -o FILE writes it with a new plan of its memory, "
+            "`ethosu inspect --memory` shows that; pass the original model, before Vela"
+        )
+
+    def planned(file: ModelFile) -> tuple[plan.Plan, ModelFile]:
+        found, data = plan.plan_model(file, overlap=args.overlap, cmsis_nn=args.cmsis_nn)
+        return found, file.with_data(data)
+
+    def other(file: ModelFile, _name: str) -> ModelFile:
+        return planned(file)[1] if plan.needs_plan(file) else file
+
+    found, made = planned(file)
+    made = signatures.changed(made, other)
+    board = boards.load(args.board) if args.board else None
+    data = {"plan": found.as_dict(), **_check_fit(args, board, made)}
+    write_whole(args.output, made.data)
+    described = contents.describe(made)
+    del described["debug_table"]
+    return described | data | {"model": str(args.output), "report": None}
 
 
 def _check_options(args: argparse.Namespace, model: Path) -> tuple[BoardFacts | None, str]:
     """The board and the NPU selected by options; `model` is the `.tflite` to compile."""
     option.check(args)
-    others = ("report", "debug_db", "changed")
-    named = [(f"--{name.replace('_', '-')}", getattr(args, name)) for name in others]
+    others = ("vela_report", "debug_db", "try")
+    given = [(f"--{name.replace('_', '-')}", getattr(args, name)) for name in others]
+    named = [(name, path) for name, path in given if isinstance(path, Path)]
     keep((model,), [("the compiled model", _output(args)), *named])
     if args.selftest and args.quantized_io:
         raise UsageError(
@@ -259,24 +349,50 @@ def _compile(
             system_config=args.system_config,
             memory_mode=change.mode or args.memory_mode,
             more_options=[*args.vela, *change.vela],
-            debug=args.debug_table and change.table,
+            debug=change.table and not args.strip,
             database=database,
         )
 
     made, facts, report = run_vela(Change(), database=args.debug_db)
-    if args.report:
-        write_whole(args.report, report.encode())
-    data = {"model": str(output), "report": args.report and str(args.report), **facts}
+    if args.vela_report:
+        write_whole(args.vela_report, report.encode())
+    data = {"model": str(output), "report": args.vela_report and str(args.vela_report), **facts}
     if args.debug_db:
         data["debug_db"] = str(args.debug_db)
     data["warnings"] += vela_defects.warnings(source, made)
+
+    def try_changes_of(made: ModelFile) -> tuple[dict[str, Any], dict[Path, bytes]]:
+        ui.note("trying changes of the model")
+        system = setup.resolve(None, board.name if board else None, npu).system
+        run = partial(run_vela, Change())
+        return option.run(args, (model, source, made), run, system, data["reasons"])
+
     ui.note("loading it as on a board")
-    with _tried(args, data):
-        made, planned = verdict.prepare(model, made, cmsis_nn=args.cmsis_nn, last=verdict.FORCE)
-        if not args.cmsis_nn:  # the library here has no CMSIS-NN
-            verdict.check(model, made, last=verdict.FORCE)
-        if planned:
-            data["plan"] = planned.as_dict()
+    try:
+        planning: dict[str, Any] = {
+            "cmsis_nn": args.cmsis_nn,
+            "overlap": args.overlap,
+            "last": load.FORCE,
+        }
+        with _tried(args, data):
+            made, planned = load.prepare(model, made, **planning)
+            if planned:
+                data["plan"] = planned.as_dict()
+            made = signatures.changed(
+                made,
+                lambda own, name: load.prepare(signatures.select(model, name), own, **planning)[0],
+            )
+            if not args.cmsis_nn:  # the library here has no CMSIS-NN
+                for each in signatures.each(made):
+                    original = signatures.select(model, each.signature)
+                    load.check(original, each, last=load.FORCE)
+                data["proof"] = _run_once(source, made)
+            data |= contents.describe_signatures(made)
+    except CannotRunError as error:
+        found, files = try_changes_of(made) if option.asked(args) else ({}, {})
+        write_all(files)
+        lines = [str(error), *(f"  {line}" for line in option.render(data | found))]
+        raise CannotRunError("\n".join(lines)) from error
     if folded:
         data["folded"] = folded
     own_system = bool(args.system_config or args.memory_mode)
@@ -294,10 +410,10 @@ def _compile(
             model_metadata.write(written, metadata, len(data["inputs"]), len(data["outputs"]))
         )
 
-    def need_after(change: Change) -> fit.Need:
+    def need_after(change: Change) -> Need:
         ui.note(f"trying {change}")
-        again = verdict.prepare(model, run_vela(change).file)[0]
-        return fit.need_of(finish(again))
+        again = load.prepare(model, run_vela(change).file)[0]
+        return Need.of(finish(again))
 
     def try_changes(found: fit.Fit) -> str:
         assert board is not None
@@ -307,15 +423,43 @@ def _compile(
     made = finish(made)
     data = _check_fit(args, board, made, model, try_changes) | data
     files = {output: made.data} | ({kept: model.data} if kept else {})
-    if args.try_changes:
-        ui.note("trying changes of the model")
-        system = systems.find(board.name if board else _default_board(npu), npu)
-        models = (model, source, made)
-        run = partial(run_vela, Change())
-        tried, changed = option.run(args, models, run, system, data["reasons"])
+    if option.asked(args):
+        tried, changed = try_changes_of(made)
         data, files = data | tried, files | changed
     write_all(files)
     return data | {"bytes": len(made.data)}
+
+
+def _run_once(source: ModelFile, made: ModelFile) -> dict[str, Any]:
+    """Run one random input, and compare its outputs with TFLite's; "why" if they were not.
+
+    CannotRunError: the inference fails, as it would on a board.
+    """
+    given = arrays.random_steps(made.description.inputs, 1)
+    try:
+        found = simulation.outputs(made, given)
+    except BoardError as error:
+        raise CannotRunError(f"{source} can't run here: {error}\n  {load.FORCE}") from error
+    try:
+        return Difference.of_outputs(found, [Oracle(source).step(given[0])]).as_dict()
+    except (InputError, SetupError) as error:
+        return {"why": str(error)}
+
+
+def _proved(data: dict[str, Any]) -> list[str]:
+    """What the run of a random input says about the results."""
+    found = data.get("proof")
+    if found is None:
+        return []
+    if "why" in found:
+        return [f"checked    not compared with TFLite's reference kernels: {found['why']}"]
+    if not found["differing"]:
+        return ["checked    one random input: every value equals TFLite's reference kernels"]
+    return [
+        f"warning    wrong results: {found['differing']:,} of {found['values']:,} values of one "
+        f"random input differ from TFLite's reference kernels, by at most {found['largest']:g}; "
+        "`ethosu bisect` finds the layer"
+    ]
 
 
 def _check_fit(
@@ -337,7 +481,7 @@ def _check_fit(
         why = "the library of the PC has no CMSIS-NN" if room else f"its {boards.FILE} has no heap"
         return {"unchecked": f"whether it fits {board.name}: {why}"}
     with _tried(args, data):
-        comparison = fit.check(fit.need_of(made), room)
+        comparison = fit.check(Need.of(made), room)
         if not args.force and comparison.short:
             tried = try_changes(comparison)
             fit.refuse(comparison, str(args.model), "--force writes it anyway", source, tried)
@@ -362,12 +506,11 @@ def _output(args: argparse.Namespace) -> Path:
     return args.output or Path(f"{args.model.stem}_vela.tflite")
 
 
-def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Export a PyTorch model and describe the result."""
-    if args.selftest or args.quantized_io or args.cmsis_nn or args.labels or args.normalise:
-        raise UsageError(
-            "--selftest, --quantized-io, --cmsis-nn, --labels and --normalise are for TFLite models"
-        )
+def _export(exporter: Any, args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+    """Export a PyTorch model by an add-on and describe the result."""
+    others = ("selftest", "quantized_io", "cmsis_nn", "overlap", "labels", "normalise")
+    if given := [f"--{name.replace('_', '-')}" for name in others if getattr(args, name)]:
+        raise UsageError(f"{' and '.join(given)} cannot be used for a PyTorch model")
     if args.debug_db:
         raise UsageError("--debug-db is for TFLite models: ExecuTorch runs Vela itself")
     board = boards.load(args.board, args.npu) if args.board else None
@@ -375,8 +518,10 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     facts = board.vela if board else None
     output = args.output or Path(args.model.stem + PROGRAM.suffix)
     # Absolute, because the exporter runs in the model's folder.
-    own = () if args.config == vela.CONFIG_FILE else (f"--config={Path(args.config).absolute()}",)
-    options = export.Options(
+    own = (
+        () if args.config == targets.CONFIG_FILE else (f"--config={Path(args.config).absolute()}",)
+    )
+    options = exporter.Options(
         npu,
         channels_last=args.channels_last,
         integer_io=not args.float_io,
@@ -387,20 +532,36 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     read_whole(args.model)  # fail early if it does not exist
     ui.note_long(f"exporting {args.model} for {npu}; this can take minutes")
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        made = Path(work) / f"model{PROGRAM.suffix}"
-        report = export.export(args.model, made, options, args.python)
+        made, samples = (Path(work) / name for name in (f"model{PROGRAM.suffix}", "samples.npz"))
+        report = exporter.export(args.model, made, samples, options, args.python)
         file = ModelFile(read_whole(made), name=str(args.model))
-    found = _check_fit(args, board, file)
+        found = _prove(exporter.proof, args, ui, file, samples) | _check_fit(args, board, file)
     write_whole(output, file.data)
-    if args.report:
-        write_whole(args.report, report.encode())
+    if args.vela_report:
+        write_whole(args.vela_report, report.encode())
     return {
         "model": str(output),
         "bytes": len(file.data),
-        "report": args.report and str(args.report),
+        "report": args.vela_report and str(args.vela_report),
         **file.description.as_dict(),
         **found,
     }
+
+
+def _prove(
+    proof: Any, args: argparse.Namespace, ui: Ui, program: ModelFile, samples: Path
+) -> dict[str, Any]:
+    """Compare a program with the PyTorch model; without --force, reject one that is not it."""
+    data: dict[str, Any] = {}
+    ui.note("running samples on the simulator, to compare them with PyTorch")
+    with _tried(args, data):
+        load.check_program(program, last=load.FORCE)
+        data["proof"] = proof.prove(program, samples)
+        data["proof"]["text"] = proof.text(data["proof"])
+        reason = proof.reason(program, data["proof"])
+        if reason and not args.force:
+            raise MismatchError(reason)
+    return data
 
 
 def _add_latency(
@@ -411,19 +572,13 @@ def _add_latency(
         data["latency_error"] = "use `ethosu estimate` with your Vela configuration file"
         return {}
     try:
-        system = systems.find(board.name if board else _default_board(npu), npu)
+        system = setup.resolve(None, board.name if board else None, npu).system
         estimate = latency.estimate(made, system)
     except (BoardError, InputError, SetupError) as error:  # the model is complete without it
         data["latency_error"] = str(error)
         return {}
     data["latency"] = {key: value for key, value in estimate.as_dict().items() if key != "layers"}
     return latency.metadata(estimate) if board else {}
-
-
-def _default_board(npu: str) -> str:
-    """The default board of other commands if it can have this NPU; else the one with any NPU."""
-    chosen = boards.chosen()
-    return chosen.name if npu in vela.npus_of(chosen) else boards.DEFAULT
 
 
 def _npu(requested: str | None, board: BoardFacts | None) -> str:
@@ -433,8 +588,8 @@ def _npu(requested: str | None, board: BoardFacts | None) -> str:
     if board.vela is None:
         raise InputError(f"no Vela settings for {board.name}: its {boards.FILE} has no [vela]")
     npu = requested or board.npus[0]
-    others = board.qemu is not None and board.qemu.any_npu
-    if npu not in board.npus and not (others and _family(npu) == _family(board.npus[0])):
+    others = [each for each in targets.npus_of(board) if _family(each) == _family(board.npus[0])]
+    if npu not in (*board.npus, *others):
         raise UsageError(f"{board.name} has {' and '.join(board.npus)}, not {npu}")
     return npu
 
@@ -443,11 +598,26 @@ def _family(npu: str) -> str:
     return npu.rpartition("-")[0]
 
 
+def _fit(data: dict[str, Any]) -> list[str]:
+    """Whether it fits the board, or why it cannot run, or why that was not checked."""
+    lines = [f"fits       {fit.describe(data['fit'])}"] if "fit" in data else []
+    return lines + [f"{key:<10} {data[key]}" for key in ("refused", "unchecked") if key in data]
+
+
 def _latency(data: dict[str, Any]) -> list[str]:
     """The lines about latency, in the format of `ethosu estimate`."""
     if "latency_error" in data:
         return [f"latency    not estimated: {data['latency_error']}"]
     return [f"{key:<10} {line}" for key, line in text.summary(data["latency"])]
+
+
+def _tables(data: dict[str, Any]) -> list[str]:
+    """Which float operators the NPU computes with lookup tables."""
+    return [
+        f"table      {', '.join(row['operators'])} {row['output']}: on the NPU, exact for all "
+        f"{row['values']:,} values"
+        for row in data["tables"]
+    ]
 
 
 def _float_io(data: dict[str, Any]) -> list[str]:
@@ -461,21 +631,30 @@ def _float_io(data: dict[str, Any]) -> list[str]:
 
 def render(data: dict[str, Any]) -> str:
     """Describe the compiled model."""
-    report = render_fit(data)
+    if "before" in data:
+        return (
+            f"{data['model']}: {data['bytes']:,} bytes, {data['before'] - data['bytes']:,} fewer; "
+            "its outputs are the same"
+        )
+    report = _fit(data)
     report += [f"report     {data['report']}"] if data["report"] else []
     report += [f"debug db   {data['debug_db']}"] if "debug_db" in data else []
-    sizes = [f"plan       {render_sizes(data['plan'])}"] if "plan" in data else []
+    sizes = [f"plan       {arena.sizes(data['plan'])}"] if "plan" in data else []
     if "estimate" not in data:
-        return "\n".join([render_description(data), *sizes, *report])
+        lines = data["proof"]["text"] if "proof" in data else []
+        proved = [f"{'' if number else 'pytorch':<10} {line}" for number, line in enumerate(lines)]
+        return "\n".join([contents.text(data), *sizes, *proved, *report])
     return "\n".join(
         [
-            render_description(data),
+            contents.text(data),
             *sizes,
             *([f"quantised  {data['quantised']}"] if "quantised" in data else []),
             *([f"folded     {', '.join(data['folded'])}"] if "folded" in data else []),
+            *_tables(data),
             *_float_io(data),
             *option.render(data),
             *_latency(data),
+            *_proved(data),
             *report,
             *(f"warning    {warning}" for warning in data["warnings"]),
         ]

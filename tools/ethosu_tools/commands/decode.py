@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .. import decode
-from ..errors import InputError
-from ..files import read_whole
-from ..ui import Ui
-from ..vela_versions import open_model
+from ..base.errors import InputError
+from ..base.files import read_whole
+from ..base.ui import Ui
+from ..debug import decode
+from ..model.vela_versions import open_model
 
 EPILOG = """\
 Paste output of the board: an exception, a fault report ("*** Fault: ..."), the log of Arm's driver,

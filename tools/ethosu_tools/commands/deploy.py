@@ -7,13 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import fit, rom_files, romfs, verification
-from ..board import Board
-from ..deploy import deploy
-from ..errors import UsageError
-from ..files import Output, write_whole
-from ..fit import Need
-from ..ui import Ui
+from ..base import verification
+from ..base.errors import UsageError
+from ..base.files import Output, write_whole
+from ..base.ui import Ui
+from ..link import rom_files
+from ..link.board import Board
+from ..link.deploy import deploy, free_room
+from ..model import romfs
+from ..sim import fit
+from ..sim.need import Need
 
 EPILOG = """\
 The files appear on the board under /rom. Existing files there are kept unless --replace is given.
@@ -49,7 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     verification.add_option(parser)
     parser.add_argument(
-        "--strip", action="store_true", help="strip ExecuTorch programs, as `ethosu strip` does"
+        "--strip",
+        action="store_true",
+        help="strip ExecuTorch programs as `ethosu compile --strip`",
     )
 
 
@@ -98,7 +103,7 @@ def _check_board(board: Board, needs: dict[str, Need], *, force: bool) -> Iterat
 
     Whether the files fit /rom is not checked here, because deploy() checks them all together.
     """
-    room = fit.ask(board) if needs else None
+    room = free_room(board) if needs else None
     if needs and room is None:
         yield "models were not checked: the firmware has no module ethosu"
     for name, need in needs.items():

@@ -3,27 +3,31 @@
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from .. import boards, fit, vela, verification
-from ..errors import InputError, UsageError
-from ..estimate import cpu, latency, roofline, systems, text
-from ..estimate.latency import Estimate
-from ..estimate.systems import System
-from ..files import Output
-from ..layers import table, views
+from .. import boards
+from ..answers import cpu, roofline, text, views
+from ..base import verification
+from ..base.errors import InputError, UsageError
+from ..base.files import Output
+from ..base.ui import Ui
+from ..boards import setup, systems, targets
+from ..boards.systems import System
+from ..compile import load
 from ..model import ModelFile
-from ..ui import Ui
-from ..vela_versions import open_model
+from ..model.vela_versions import open_model
+from ..sim import figures, fit, latency, table
+from ..sim.latency import Latency
+from ..sim.need import Need
 
 EPILOG = """\
 The estimate follows Vela's performance model, per operation, and adds what that model omits:
 partial blocks at the edges, memory that is read again for each block, copies that overlap with
-kernels, and the speeds of the chip's memories. `ethosu bench silicon` compares it with measurements
-of chips. BOUND is what limits an operation: the MAC array, the output unit, the issue of blocks,
-its start, a copy (DMA), a memory, or a port.
+kernels, and the speeds of the chip's memories. docs/latency.md compares it with measurements of
+chips. BOUND is what limits an operation: the MAC array, the output unit, the issue of blocks, its
+start, a copy (DMA), a memory, or a port.
 
 The interval comes from that comparison: 30 % below 0.2 ms, otherwise 20 %. Only a lower bound is
 given where no chip was measured: for Ethos-U65 and U85, for weights or tensors outside the chip,
@@ -85,35 +89,38 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if len(args.models) > 1:
         raise UsageError(f"{len(args.models)} models are only accepted with --all")
     model = open_model(ui, args.models[0])
-    system = _system(args, model)
-    file = systems.compile_for(model, system)
+    system = _system(args, ui, model)
+    file = load.compile_for(model, system)
     estimate = latency.estimate(file, system)
     rows = table.by_operator(file, estimate.operations, system.memories)
     peak = views.peak(system.npu)
-    data = {
-        "model": str(model),
-        **estimate.as_dict(),
-        "operators": [views.as_dict(row, estimate.cycles, peak) for row in rows],
-        "hints": hints(model, file, estimate),
-    }
-    need = fit.need_of(latency.as_written(model, file, system.name))
-    if fits := fit.on_board(need, system.name, args.reserve):
-        data["fit"] = fits.as_dict()
-    if point := boards.blind_point(system.name):
-        data["blind_point"] = asdict(point)
+    own: dict[str, Any] = {}
     if args.cpu:
         ui.note("counting instructions on an emulated board")
         count = cpu.instructions(file)
         time, least = cpu.milliseconds(count, system) if system.cpu_mhz else (None, None)
         clock = system.cpu_mhz
-        data["cpu"] = {"instructions": count, "clock_mhz": clock, "ms": time, "low_ms": least}
+        own["cpu"] = {"instructions": count, "clock_mhz": clock, "ms": time, "low_ms": least}
+        estimate = replace(estimate, cpu_ms=least or 0.0)
+    data = {
+        "model": str(model),
+        **own,
+        **estimate.as_dict(),
+        "operators": [views.as_dict(row, estimate.cycles, peak) for row in rows],
+        "hints": hints(model, file, estimate, args.reserve),
+    }
+    need = Need.of(latency.as_written(model, file, system.name))
+    if fits := fit.on_board(need, system, args.reserve):
+        data["fit"] = fits.as_dict()
+    if point := boards.blind_point(system.name):
+        data["blind_point"] = asdict(point)
     if args.picture:
         roofline.save(estimate, rows, args.picture)
         data["picture"] = str(args.picture)
     return data
 
 
-def hints(model: ModelFile, compiled: ModelFile, estimate: Estimate) -> list[str]:
+def hints(model: ModelFile, compiled: ModelFile, estimate: Latency, reserve: int = 0) -> list[str]:
     """Suggest other memories for the weights, and the family's largest NPU, if they are faster."""
     system = estimate.system
     others = [
@@ -122,15 +129,18 @@ def hints(model: ModelFile, compiled: ModelFile, estimate: Estimate) -> list[str
         if memory != system.weights.name
     ]
     family = system.npu.rpartition("-")[0]
-    largest = [npu for npu in vela.NPUS if npu.startswith(family)][-1]
+    largest = [npu for npu in targets.NPUS if npu.startswith(family)][-1]
     if largest != system.npu and compiled is not model:
         other = system.with_npu(largest)
         names = [board.name for board in boards.every() if largest in board.npus]
         change = f"with an {largest}" + (f" ({', '.join(names)})" if names else "")
-        others.append((change, systems.compile_for(model, other), other))
+        others.append((change, load.compile_for(model, other), other))
     lines = []
     for change, file, other in others:
         gain = latency.estimate(file, other)
+        fits = _fit(model, file, other, reserve) if other.npu == system.npu else None
+        if fits and fits["short"]:
+            continue
         if not gain.is_bound and gain.milliseconds < WORTH * estimate.milliseconds:
             lines.append(f"{change}: {text.figure(gain.as_dict())}")
     return lines
@@ -144,7 +154,7 @@ def _with_weights(memory: str, system: System) -> str:
     return f"with the weights in {memory} ({how})"
 
 
-def _system(args: argparse.Namespace, model: ModelFile) -> System:
+def _system(args: argparse.Namespace, ui: Ui, model: ModelFile) -> System:
     if args.config:
         if not (args.npu and args.system_config) or args.board or args.weights:
             raise UsageError(
@@ -153,7 +163,7 @@ def _system(args: argparse.Namespace, model: ModelFile) -> System:
         return systems.custom(args.npu, args.config, args.system_config, args.memory_mode)
     if args.system_config:
         raise UsageError("--system-config is a section of the file given by --config")
-    return systems.chosen(model, args.board, args.npu, args.weights)
+    return setup.resolve(model, args.board, args.npu, args.weights, ui=ui).system
 
 
 def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
@@ -176,7 +186,7 @@ def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
                 yield row | {"error": f"{model} is compiled for {own}; other NPUs are omitted"}
                 continue
             try:
-                compiled = systems.compile_for(model, system)
+                compiled = load.compile_for(model, system)
                 estimate = latency.estimate(compiled, system)
                 fits = _fit(model, compiled, system, args.reserve)
             except InputError as error:  # such as too large for this system
@@ -191,10 +201,10 @@ def _fit(
     model: ModelFile, compiled: ModelFile, system: System, reserve: int
 ) -> dict[str, Any] | None:
     """The comparison with the board; None for a chip or example, whose heap is unknown."""
-    if system.name not in boards.names():
+    if not system.board:
         return None
-    need = fit.need_of(latency.as_written(model, compiled, system.name))
-    found = fit.on_board(need, system.name, reserve)
+    need = Need.of(latency.as_written(model, compiled, system.name))
+    found = fit.on_board(need, system, reserve)
     return found.as_dict() if found else None
 
 
@@ -217,7 +227,7 @@ def render(data: dict[str, Any]) -> str:
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
-    outside = row["high_ms"] is None and row["basis"] != latency.UNCHECKED
+    outside = row["high_ms"] is None and row["basis"] != figures.UNCHECKED
     bound = next(iter(row["bounds"].items()), ("", 0.0))
     return (
         row["system"],

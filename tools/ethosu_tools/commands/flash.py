@@ -7,19 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import boards, fit, flash, paths, rom_files, romfs
-from ..errors import InputError, SetupError, UsageError
-from ..files import read_whole
-from ..flash import WAYS, Request
-from ..ui import Ui
+from .. import boards
+from ..base import paths
+from ..base.errors import InputError, SetupError, UsageError
+from ..base.files import read_whole
+from ..base.ui import Ui
+from ..link import flash, rom_files
+from ..link.flash import WAYS, Request
+from ..model import romfs
+from ..sim import fit
 
 EPILOG = f"""\
 The board's folder defines its flashing methods and the default one; --way selects another:
 
 {"".join(f"    {way.name:<8}{way.summary}{chr(10)}" for way in WAYS.values())}
---dry-run only prints the steps. After flashing, check the board with `ethosu bringup PORT`.
+--dry-run only prints the steps. After flashing, check the board with `ethosu doctor PORT`.
 
-    ethosu build BOARD && ethosu flash BOARD
+    make firmware BOARD=BOARD && ethosu flash BOARD
     ethosu compile kws.tflite --board GROVE_VISION_AI_V2
     ethosu flash GROVE_VISION_AI_V2 --port /dev/ttyACM0 --rom kws_vela.tflite
     ethosu flash BOARD --way alif --port /dev/ttyACM0 --tools alif-security-toolkit/toolkit
@@ -40,10 +44,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tools",
         type=Path,
         metavar="FOLDER",
-        help="folder of the vendor's tool (default: $ETHOSU_ALIF_TOOLKIT or $ETHOSU_WE2_TOOL)",
+        help="folder of the vendor's tool (default: $ETHOSU_ALIF_TOOLKIT, $ETHOSU_WE2_TOOL or "
+        "$ETHOSU_OPENOCD_LOADER)",
     )
     parser.add_argument(
-        "--firmware", type=Path, help="image to write (default: the one of `ethosu build BOARD`)"
+        "--python", help="Python for Alif's tools (default: that of `ethosu doctor --install alif`)"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        type=_setting,
+        default=[],
+        metavar="NAME=VALUE",
+        help="replace a setting that the board has for this method, for example revision=A0",
+    )
+    parser.add_argument(
+        "--firmware",
+        type=Path,
+        help="image to write (default: the one of `make firmware BOARD=BOARD`)",
     )
     parser.add_argument(
         "--rom",
@@ -56,12 +74,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only print the steps")
 
 
+def _setting(text: str) -> tuple[str, str]:
+    """Type of --set."""
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, found {text!r}")
+    return name, value
+
+
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Carry out the steps, or only list them."""
     board = boards.load(args.board)
     firmware = args.firmware or paths.firmware_file(board.name)
     work = paths.work("flash") / board.name
-    request = Request(board, firmware.absolute(), work, ui, args.port, args.disk, args.tools)
+    request = Request(
+        *(board, firmware.absolute(), work, ui, args.port, args.disk, args.tools),
+        python=args.python,
+    )
     way = flash.choose(request, args.way)
     if args.rom:
         if not way.sends_rom:
@@ -70,7 +99,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
                 "with `ethosu deploy`"
             )
         request = replace(request, rom=_rom_image(args.rom, board, ui))
-    steps = way.steps(request, way.check(board))
+    steps = way.steps(request, way.check(board, dict(args.set)))
     data: dict[str, Any] = {
         "board": board.name,
         "way": way.name,
@@ -79,7 +108,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "steps": [step.text for step in steps],
     }
     if not firmware.is_file():
-        problem = f"{firmware} does not exist; build it with `ethosu build {board.name}`"
+        problem = f"{firmware} does not exist; build it with `make firmware BOARD={board.name}`"
         if not args.dry_run:
             raise (InputError if args.firmware else SetupError)(problem)
         ui.warn(problem)

@@ -5,17 +5,21 @@ import argparse
 import contextlib
 import os
 import signal
-import subprocess
-import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import boards, coherence, firmware_run, openmv, paths, qemu, romfs, vela, virt
-from ..board import Board
-from ..deadline import wait_for_end
-from ..errors import BoardError, BoardTimeoutError, InputError, UsageError
-from ..ui import Ui, positive_number
+from .. import boards
+from ..base import addons, paths
+from ..base.deadline import wait_for_end
+from ..base.errors import BoardError, BoardResetError, BoardTimeoutError, InputError, UsageError
+from ..base.ui import Ui, positive_number
+from ..boards import coherence, targets
+from ..boards.setup import AS_CHIP_VARIABLE, CONSOLES, BoardSetup, emulated
+from ..link import firmware_run, qemu
+from ..link.board import Board
+from ..model import romfs
 
 EPILOG = """\
 The board runs until Ctrl-C. Meanwhile, in another terminal:
@@ -28,11 +32,6 @@ The console is the board's own UART (--console uart) or a faster one that only t
 Files in the --romfs directory appear on the board under /rom, where the NPU uses models in place.
 Set ETHOSU_QEMU to use a QEMU that is not on PATH.
 
---openmv runs OpenMV scripts that use `ml`: it adds OpenMV's csi, image, audio and time.clock.
-Frames are the pictures in DIR/frames, sound is DIR/sound.wav. See modules/ml/README.md.
-
-    ethosu qemu --board BOARD --romfs DIR --openmv
-
 Third-party firmware (bare metal, Zephyr, ExecuTorch, another MicroPython) runs to its end. Its
 output on the UART or by semihosting becomes the output of this command, and its semihosting exit
 code the exit code. The run also ends at the character EOT (the next byte is the exit code), or at
@@ -43,43 +42,21 @@ serial port instead, for example for a MicroPython that has its prompt there:
     ethosu qemu --firmware zephyr.elf --until "PROJECT EXECUTION SUCCESSFUL"
     ethosu qemu --firmware runner.elf --argument=-m --argument=model.pte --timeout 300
     ethosu qemu --firmware micropython.elf --console uart
-
-With --machine virt, the command boots Linux for AArch64 or Arm instead, with an Ethos-U65 or U85
-for the kernel's own driver (drivers/accel/ethosu, since Linux 6.19). The kernel's console is this
-terminal; press Ctrl-A X to quit:
-
-    ethosu qemu --machine virt --kernel vmlinuz --initrd initramfs.gz --npu ethos-u85-256
 """
 
-# Options that apply to only one of the two machines.
-_OF_BOARD = (
-    "board",
-    "npu1",
-    "romfs",
-    "examples",
-    "openmv",
-    "firmware",
-    "coherence",
-    "as_chip",
-    "until",
-    "argument",
-    "timeout",
-    "vectors",
-)
-_OF_FOREIGN = ("until", "argument", "timeout", "vectors")
+_OF_FOREIGN = ("until", "argument", "timeout", "vectors", "semihosting", "no-semihosting")
 # A fault report, and a few lines of QEMU.
 _LOG_LINES = 14
-_OF_VIRT = ("kernel", "initrd", "append", "memory")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     boards.add_option(parser, "the board", foreign=True)
-    vela.add_npu_option(parser, "NPU (default: the board's)", default=None)
-    vela.add_npu_option(parser, "a second NPU (default: none)", default=None, option="--npu1")
+    targets.add_npu_option(parser, "NPU (default: the board's)", default=None)
+    targets.add_npu_option(parser, "a second NPU (default: none)", default=None, option="--npu1")
     parser.add_argument(
         "--console",
-        choices=qemu.CONSOLES,
+        choices=CONSOLES,
         help="console of the board (default: fast; for third-party firmware, the output of this "
         "command)",
     )
@@ -89,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const=True,
         help="run the image as its chip would: without the emulator's registers, with the UART as "
-        f"console (default: ${qemu.AS_CHIP_VARIABLE}, any text)",
+        f"console (default: ${AS_CHIP_VARIABLE}, any text)",
     )
     rom = parser.add_mutually_exclusive_group()
     rom.add_argument(
@@ -102,13 +79,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="put the examples and their models for ethos-u55-128 into the ROM file system: run "
         "one with `import image`, for example",
     )
-    parser.add_argument(
-        "--openmv",
-        action="store_const",
-        const=True,
-        help="add OpenMV's csi, image, audio and time.clock, with frames and sound from --romfs; "
-        "uses the firmware with ulab if it is built",
-    )
+    for name, addon in addons.every("rom").items():
+        parser.add_argument(f"--{name}", action="store_const", const=True, help=addon.HELP)
     parser.add_argument(
         "--timed",
         action="store_true",
@@ -132,20 +104,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WORD",
         help="word of the semihosting command line; may be repeated",
     )
+    semihosting = foreign.add_mutually_exclusive_group()
+    semihosting.add_argument(
+        "--semihosting",
+        type=Path,
+        metavar="DIR",
+        help="folder of the files that the firmware may use by semihosting (default: the current "
+        "one)",
+    )
+    semihosting.add_argument(
+        "--no-semihosting",
+        action="store_const",
+        const=True,
+        help="no semihosting: no files, no output by it, and its calls are faults",
+    )
     foreign.add_argument(
         "--vectors",
         type=_address,
         metavar="ADDRESS",
         help="the vector table after a reset (INITSVTOR), if it is not where the board has it",
     )
-    linux = parser.add_argument_group("Linux")
-    linux.add_argument(
-        "--machine", choices=["board", "virt"], default="board", help="virt: boot a kernel"
-    )
-    linux.add_argument("--kernel", type=Path, help="kernel: Image (arm64) or zImage (arm)")
-    linux.add_argument("--initrd", type=Path, help="initramfs, may be compressed")
-    linux.add_argument("--append", metavar="WORDS", help="additions to the kernel's command line")
-    linux.add_argument("--memory", metavar="SIZE", help=f"RAM (default: {virt.DEFAULT_MEMORY})")
 
 
 def _address(text: str) -> int:
@@ -156,38 +134,37 @@ def _address(text: str) -> int:
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Start a board, print its port, and wait for its end; or boot a kernel."""
+    """Start a board, print its port, and wait for its end."""
     _check_options(args)
-    if args.machine == "virt":
-        return _boot(args)
+    files = None if args.no_semihosting else args.semihosting or Path()
+    if files is None:
+        _refuse(args, ("argument",), "needs semihosting")
     foreign = args.firmware is not None and not firmware_run.is_ours(qemu.check_elf(args.firmware))
     if not foreign:
         _refuse(args, _OF_FOREIGN, "is only for third-party firmware")
     elif args.console is None:
-        return _run(args, ui)
+        return _run(args, files, ui)
     else:
         _refuse(
             args,
             ("until", "timeout", "vectors"),
             "needs the output of the firmware: leave out --console",
         )
-    image = _rom(args)
+    place = _setup(args)
+    image = _rom(args, place)
     firmware = args.firmware
-    if args.openmv and firmware is None:
-        firmware = paths.firmware_with_ulab(boards.chosen(args.board).name)
+    if _of_rom(args) and firmware is None:
+        firmware = paths.firmware_with_ulab(place.name)
     # SIGTERM acts like Ctrl-C, which a shell disables for commands started with `&`.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with qemu.Machine(
-        args.npu,
-        board=args.board,
-        console=args.console,
+        replace(place, image=firmware),
         romfs=image,
-        firmware=firmware,
-        npu1=args.npu1,
-        coherence=args.coherence,
-        as_chip=args.as_chip,
         timed=args.timed,
-        more_options=firmware_run.semihosting(None, args.argument or ()) if foreign else (),
+        plugin_options=firmware_run.semihosting_files(files) if foreign else (),
+        more_options=firmware_run.semihosting(
+            None, args.argument or (), enabled=foreign and files is not None
+        ),
     ) as machine:
         data = {
             "port": machine.port,
@@ -210,17 +187,35 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         raise BoardError(f"QEMU ended by itself (exit code {code}): {machine.log_tail()}")
 
 
-def _rom(args: argparse.Namespace) -> bytes | None:
+def _setup(args: argparse.Namespace) -> BoardSetup:
+    return emulated(
+        args.board,
+        args.npu,
+        npu1=args.npu1,
+        firmware=args.firmware,
+        coherence=args.coherence,
+        as_chip=args.as_chip,
+        console=args.console,
+    )
+
+
+def _rom(args: argparse.Namespace, place: BoardSetup) -> bytes | None:
     """Build the image of the ROM file system; errors about its size name the files."""
     content = paths.examples() if args.examples else args.romfs
-    if not args.openmv and (content is None or not content.is_dir()):
+    is_folder = content is not None and content.is_dir()
+    if not (addon := _of_rom(args)) and not is_folder:
         return romfs.load_image(content) if content else None
-    if args.openmv and (content is None or not content.is_dir()):
-        raise UsageError("--openmv needs --romfs DIR, a folder with models and frames/")
+    if not is_folder:
+        raise UsageError(f"--{addon} needs --romfs DIR, a folder with models and frames/")
     tree = romfs.read_tree(content)
-    image = romfs.build(openmv.tree_of(tree) if args.openmv else tree)
-    qemu.rom_span(boards.chosen(args.board), image)
+    image = romfs.build(addons.load("rom", addon).tree_of(tree) if addon else tree)
+    qemu.rom_span(place.board, image)
     return image
+
+
+def _of_rom(args: argparse.Namespace) -> str | None:
+    """The add-on that adds its files to the ROM file system."""
+    return next((name for name in addons.offers("rom") if getattr(args, name)), None)
 
 
 def _notes(args: argparse.Namespace, machine: qemu.Machine, firmware: Path | None) -> list[str]:
@@ -232,7 +227,7 @@ def _notes(args: argparse.Namespace, machine: qemu.Machine, firmware: Path | Non
             f"/rom is in memory that only the emulator maps; on hardware /rom holds at most "
             f"{board.romfs.size:,} bytes."
         )
-    if args.openmv and firmware is None:
+    if _of_rom(args) and firmware is None:
         notes.append(
             "This firmware has no ulab, so scripts that import it fail. Build firmware with ulab: "
             f"make -C firmware BOARD={board.name} ULAB=yes"
@@ -243,11 +238,11 @@ def _notes(args: argparse.Namespace, machine: qemu.Machine, firmware: Path | Non
 def _check_start(machine: qemu.Machine, *, rom: bool) -> BoardError | None:
     """Check that the board answers, and has the ROM file system that it was given.
 
-    Returns an error if the board shows no prompt; it keeps running, for `ethosu bringup`.
+    Returns an error if the board shows no prompt; it keeps running, for `ethosu doctor PORT`.
     """
     try:
         board = Board(machine.port, process=machine.process)
-    except BoardTimeoutError as error:
+    except (BoardResetError, BoardTimeoutError) as error:
         return BoardError(f"{error}; its log ends: {machine.log_tail(_LOG_LINES)}")
     with board:
         if rom and not board.ask("import os\n_answer = 'rom' in os.listdir('/')"):
@@ -259,17 +254,8 @@ def _check_start(machine: qemu.Machine, *, rom: bool) -> BoardError | None:
 
 
 def _check_options(args: argparse.Namespace) -> None:
-    """Reject options of the other machine."""
-    other, reason = (
-        (_OF_BOARD, "is only for boards")
-        if args.machine == "virt"
-        else (_OF_VIRT, "needs --machine virt")
-    )
-    _refuse(args, other, reason)
-    if args.machine == "virt":
-        if args.kernel is None:
-            raise UsageError("--machine virt needs --kernel")
-    elif (args.board or os.environ.get(boards.VARIABLE)) in boards.machines():
+    """Reject options that a machine without firmware of this project has not."""
+    if (args.board or os.environ.get(boards.VARIABLE)) in boards.machines():
         _check_foreign(args)
 
 
@@ -285,57 +271,36 @@ def _check_foreign(args: argparse.Namespace) -> None:
 
 def _refuse(args: argparse.Namespace, names: Sequence[str], reason: str) -> None:
     for name in names:
-        if getattr(args, name) is not None:
+        if getattr(args, name.replace("-", "_")) is not None:
             raise UsageError(f"--{name} {reason}")
 
 
-def _run(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
+def _run(args: argparse.Namespace, files: Path | None, ui: Ui) -> dict[str, Any]:
     """Run third-party firmware to its end; with --json, its output is part of the result."""
     _refuse(
         args,
-        ("npu1", "romfs", "examples", "openmv"),
+        ("npu1", "romfs", "examples", *addons.offers("rom")),
         "needs this project's firmware, or --console uart",
     )
-    board = boards.machine(args.board)
-    npu = args.npu or board.npus[0]
+    place = _setup(args)
     ended = firmware_run.run(
-        args.firmware,
-        board=args.board,
-        npu=npu,
+        place,
         until=args.until,
         timeout=args.timeout or firmware_run.TIMEOUT_S,
         arguments=args.argument or (),
-        mode=args.coherence,
         timed=args.timed,
         vectors=args.vectors,
+        files=files,
         on_output=ui.pass_on,
     )
     return {
         "firmware": str(args.firmware),
-        "board": board.name,
-        "npu": npu,
+        "board": place.name,
+        "npu": place.npu,
         "exit_code": ended.exit_code,
         "output": ended.output,
         "log": ended.log,
     }
-
-
-def _boot(args: argparse.Namespace) -> dict[str, Any]:
-    """Boot a kernel, with its console on this terminal."""
-    npu = args.npu or virt.DEFAULT_NPU
-    with tempfile.TemporaryDirectory(prefix="ethosu-virt-") as folder:
-        command = virt.command(
-            args.kernel,
-            args.initrd,
-            Path(folder),
-            npu=npu,
-            append=args.append or "",
-            memory=args.memory or virt.DEFAULT_MEMORY,
-        )
-        code = subprocess.run(command, check=False).returncode
-    if code:
-        raise BoardError(f"QEMU ended with exit code {code}")
-    return {"machine": "virt", "npu": npu, "ended": "off"}
 
 
 def render_start(
@@ -346,7 +311,7 @@ def render_start(
     lines = [f"An emulated {data['board']} with {npus} is at {data['port']}"]
     if fault:
         lines += [f"It shows no prompt: {fault}", "To find the cause, run:"]
-        lines += [f"    ethosu bringup {data['port']} --board {data['board']}"]
+        lines += [f"    ethosu doctor {data['port']} --board {data['board']}"]
     else:
         lines += ["Try:", f"    mpremote connect {data['port']} repl"]
         lines += [f'    mpremote connect {data["port"]} exec "import image"'] if examples else []
@@ -358,6 +323,4 @@ def render(data: dict[str, Any]) -> str:
     if "exit_code" in data:
         log = [line for line in data["log"].splitlines() if line.strip()]
         return "\n".join([*log, f"{data['firmware']} ended with exit code {data['exit_code']}"])
-    if "machine" in data:
-        return f"the machine {data['machine']} with {data['npu']} is {data['ended']}"
     return f"the board at {data['port']} is {data['ended']}"

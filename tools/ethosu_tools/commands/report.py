@@ -6,18 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import boards, fit, verification
-from ..advice import reasons
-from ..check import answer
-from ..check.on_boards import STEPS, Examination, Row
-from ..errors import MismatchError
-from ..estimate import latency, systems
-from ..files import Output, write_whole
-from ..layers import page, subject
-from ..layers.subject import Subject
+from ..answers import answer, page, subject
+from ..answers.on_boards import STEPS, Examination, Row
+from ..answers.subject import Subject
+from ..base import verification
+from ..base.errors import MismatchError
+from ..base.files import Output, write_whole
+from ..base.ui import Ui, positive
+from ..boards import setup, systems
+from ..boards.setup import BoardSetup
+from ..compile import load, reasons
 from ..model import ANY, ModelFile
-from ..ui import Ui, positive
-from ..vela_versions import open_model
+from ..model.vela_versions import open_model
+from ..sim import fit, latency
 
 EPILOG = """\
 The page is a single file without scripts or network access. It begins with the answer of
@@ -60,19 +61,20 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Analyse the model and write the page."""
     output = args.output or Path(f"{args.model.stem}.html")
     model = open_model(ui, args.model)
-    system = systems.chosen(model, args.board, args.npu)
+    chosen = setup.resolve(model, args.board, args.npu, ui=ui)
+    system = chosen.system
     ui.note(f"estimating {args.model} on {system.npu}")
     reference = args.reference and ModelFile(args.reference)
     examined = subject.examine(model, system, reference, args.reserve)
     examination = _examination(model, examined, args, ui)
     once = examination.file is not model
-    rows = [row for row in _rows(examination, examined) if not once or row.run is not None]
+    rows = [row for row in _rows(examination, examined, chosen) if not once or row.run is not None]
     run = examination.run(system)
     found: dict[str, Any] = {
         "boards": [row.as_dict() for row in rows],
         "runs": [each.as_dict() for each in examination.runs],
         "cpu_operators": examination.cpu_operators,
-        "reasons": systems.reasons_for(model, system),
+        "reasons": load.reasons_for(model, system),
         "note": _ONCE if once else "",
     }
     said = {"verdict": answer.verdict(found), "speed": answer.speed(found["boards"][0])}
@@ -98,13 +100,13 @@ def _examination(
     return Examination(file, reference, ui, steps=args.steps, reserve=args.reserve)
 
 
-def _rows(examination: Examination, examined: Subject) -> Iterator[Row]:
+def _rows(examination: Examination, examined: Subject, chosen: BoardSetup) -> Iterator[Row]:
     """The system of the report, which may be a chip or have another NPU, then all boards."""
-    own = examination.row(examined.system, examined.estimate)
-    yield own
-    for row in examination.rows(boards.names()):
-        if (row.board, row.npu) != (own.board, own.npu):
-            yield row
+    yield examination.row(chosen, examined.estimate)
+    one = examination.file.description.compiled  # a form for one NPU: a row for each board
+    for each in setup.every(examination.file):
+        if each.name != chosen.name or not (one or each.npu == chosen.npu):
+            yield examination.row(each)
 
 
 def render(data: dict[str, Any]) -> str:

@@ -9,15 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, boards, coherence, qemu, vela, verification
-from ..arrays import Array, Feed
-from ..errors import InputError, MismatchError, UsageError
-from ..files import Output
-from ..model import RUNNABLE, Case, ModelFile, Tensor, differing, reading
-from ..runner import open_runner
-from ..ui import Ui
-from ..vela_versions import open_model
-from .inspect import add_data_option
+from .. import boards
+from ..base import verification
+from ..base.errors import MismatchError, UsageError
+from ..base.files import Output
+from ..base.ui import Ui
+from ..boards import coherence, targets
+from ..boards.setup import CONSOLES, emulated
+from ..compile.known import known_of
+from ..link.open import open_runner
+from ..model import RUNNABLE, Case, ModelFile, Tensor, arrays, reading
+from ..model.arrays import Array, Feed
+from ..model.tflite import signatures
+from ..model.vela_versions import add_data_option, open_model
+from ..sim.difference import EXECUTORCH, Difference
 
 EPILOG = """\
 Arrays have the keys "0", "1", ... in the order of the model's inputs and outputs; in --input, the
@@ -42,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("model", type=Path, help=RUNNABLE)
     add_data_option(parser)
+    signatures.add_option(parser)
     parser.add_argument(
         "--on",
         default="sim",
@@ -60,10 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Output, metavar="NPZ", help="save the output arrays here")
     parser.add_argument("--steps", type=int, help="number of steps to run (default: all)")
     boards.add_option(parser, "the board to emulate", boards.DEFAULT_HELP)
-    vela.add_npu_option(parser, "NPU to simulate or emulate (default: the model's)", default=None)
+    targets.add_npu_option(
+        parser, "NPU to simulate or emulate (default: the model's)", default=None
+    )
     parser.add_argument(
         "--console",
-        choices=qemu.CONSOLES,
+        choices=CONSOLES,
         help="console of the emulated board (default: fast)",
     )
     coherence.add_option(parser)
@@ -78,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run all steps."""
-    file = open_model(ui, args.model, args.data)
+    file = open_model(ui, args.model, args.data, args.signature)
     description = file.compiled
     cases = () if args.input else _cases(file)
     if cases:
@@ -86,14 +94,17 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     elif args.input:
         feed = arrays.check(arrays.load(args.input), description.inputs, args.steps)
     else:
-        feed = _random(description.inputs, args)
+        feed = _random(description.inputs, args, positive=file.needs_positive)
+    place = None
+    if args.on == "qemu":
+        given = {"console": args.console, "coherence": args.coherence}
+        place = emulated(args.board, args.npu, file=file, **given)
     with ui.progress("loading the model") as progress:
         runner = open_runner(
             file,
             args.on,
             npu=args.npu,
-            board=args.board,
-            console=args.console,
+            setup=place,
             coherence=args.coherence,
             progress=progress,
         )
@@ -106,11 +117,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if args.output:
         arrays.save(args.output, outputs)
     if args.reference:
-        compare(rows, feed, args.reference, ui)
+        compare(file, rows, feed, args.reference, ui, args.signature)
     for index, (row, case) in enumerate(zip(rows, cases, strict=False)):
         _compare_case(index, row, case)
     return {
         "model": str(args.model),
+        "signature": args.signature,
         "on": args.on,
         "npu": runner.npu,
         "steps": feed.steps,
@@ -125,13 +137,13 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     }
 
 
-def _random(tensors: Sequence[Tensor], args: argparse.Namespace) -> Feed:
+def _random(tensors: Sequence[Tensor], args: argparse.Namespace, *, positive: bool) -> Feed:
     """Random inputs, different ones in each step."""
     if args.seed < 0:
         raise UsageError(f"--seed must be 0 or more, found {args.seed}")
-    (first,) = arrays.random_steps(tensors, 1, args.seed)
+    (first,) = arrays.random_steps(tensors, 1, args.seed, positive=positive)
     feed = arrays.check({str(key): array for key, array in enumerate(first)}, tensors, args.steps)
-    rows = arrays.random_steps(tensors, feed.steps, args.seed)
+    rows = arrays.random_steps(tensors, feed.steps, args.seed, positive=positive)
     return replace(arrays.as_feed(rows), has_time=feed.has_time)
 
 
@@ -156,51 +168,52 @@ def _cases(file: ModelFile) -> tuple[Case, ...]:
 
 def _compare_case(index: int, found: Sequence[Array], case: Case) -> None:
     for key, (array, expected) in enumerate(zip(found, case.outputs, strict=True)):
-        count = differing(array, expected)
-        if count:
+        difference = Difference.of([array], [expected], tolerance=EXECUTORCH)
+        if difference.differing:
             raise MismatchError(
-                f"output {key} of case {index} differs from the expected output in {count} of "
-                f"{expected.size} values"
+                f"output {key} of case {index} differs from the expected output in "
+                f"{difference.differing} of {difference.values} values"
             )
 
 
-def compare(rows: Sequence[Sequence[Array]], feed: Feed, reference: Path, ui: Ui) -> None:
+def compare(
+    file: ModelFile,
+    rows: Sequence[Sequence[Array]],
+    feed: Feed,
+    reference: Path,
+    ui: Ui,
+    signature: str | None = None,
+) -> None:
     """Raise MismatchError unless every output of every step equals the reference's."""
-    from ..oracle import Oracle
+    from ..sim.oracle import Oracle, check_original
 
-    oracle = Oracle(reference)
-    given = [(list(array.shape), array.dtype.name) for array in feed.step(0)]
-    expected = [(list(tensor.shape), tensor.dtype) for tensor in oracle.inputs]
-    if given != expected:
-        raise InputError(
-            f"{reference} is not the original of this model: its inputs are {_types(expected)}, "
-            f"the model's {_types(given)}"
-        )
+    original = signatures.select(ModelFile(reference), signature)
+    check_original(original, file)
+    oracle = Oracle(original)
     with ui.progress("running the reference kernels") as progress:
         for step, outputs in enumerate(rows):
             progress(step, feed.steps)
             for key, pair in enumerate(zip(outputs, oracle.step(feed.step(step)), strict=True)):
-                _compare_one(f"output {key} of step {step}", *pair)
+                _compare_one(f"output {key} of step {step}", *pair, original)
 
 
-def _types(tensors: Sequence[tuple[list[int], str]]) -> str:
-    return ", ".join(f"{dtype} {shape}" for shape, dtype in tensors) or "none"
-
-
-def _compare_one(name: str, found: Array, expected: Array) -> None:
-    differing = np.count_nonzero(found != expected)
-    if differing:
-        far = np.abs(found.astype(np.float64) - expected.astype(np.float64)).max()
+def _compare_one(name: str, found: Array, expected: Array, reference: ModelFile) -> None:
+    difference = Difference.of([found], [expected])
+    if difference.differing:
+        why = known_of(reference.graph)
+        known = f", {why}" if why else ""
         raise MismatchError(
-            f"{name} differs from the reference in {differing} of {expected.size} values, by up to "
-            f"{far:g}; `ethosu validate --reference` checks a whole data set"
+            f"{name} differs from the reference in {difference.differing} of {difference.values} "
+            f"values, by up to {difference.largest:g}{known}; `ethosu validate --reference` checks "
+            "a whole data set"
         )
 
 
 def render(data: dict[str, Any]) -> str:
     """Summarise the outputs."""
     steps = "1 step" if data["steps"] == 1 else f"{data['steps']} steps"
-    lines = [f"{data['model']}: {steps} on {data['on']} ({data['npu']})"]
+    signature = f", signature {data['signature']}" if data["signature"] else ""
+    lines = [f"{data['model']}{signature}: {steps} on {data['on']} ({data['npu']})"]
     if data["seed"] is not None:
         lines.append(f"random inputs, seed {data['seed']}; use --input for your own")
     lines += [

@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, boards, paths, vela, verification
-from ..errors import InputError, MismatchError, UsageError
-from ..files import Output
-from ..model import Description, ModelFile
-from ..plan.kernels import STATEFUL
-from ..ui import Ui, positive
-from ..vela_versions import open_model
+from .. import boards
+from ..base import paths, verification
+from ..base.errors import InputError, MismatchError, UsageError
+from ..base.files import Output
+from ..base.ui import Ui, positive
+from ..boards import targets
+from ..compile.plan.kernels import STATEFUL
+from ..model import Description, ModelFile, arrays
+from ..model.vela_versions import open_model
+from ..sim.oracle import check_original
 
 EPILOG = """\
 DATA is one of
@@ -78,14 +81,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="record finished blocks here, for resuming (default: in the user's cache)",
     )
     boards.add_option(parser, "the board to emulate", boards.DEFAULT_HELP)
-    vela.add_npu_option(parser, "NPU to simulate or emulate (default: the model's)", default=None)
+    targets.add_npu_option(
+        parser, "NPU to simulate or emulate (default: the model's)", default=None
+    )
     verification.add_option(parser)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run all samples."""
-    from ..validate import data as data_sets
-    from ..validate import work
+    from ..answers.validate import data as data_sets
+    from ..answers.validate import work
 
     real = args.on not in ("sim", "qemu")
     workers = args.workers or (1 if real else os.cpu_count() or 1)
@@ -97,7 +102,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     classes = data_sets.classes_of(description.outputs[0])
     data = data_sets.read(args.data, description.inputs, classes)
     reference = ModelFile(args.reference) if args.reference else None
-    _check_reference(reference, description)
+    if reference:
+        check_original(reference, file, types=False)  # one may be a float model
     where = args.on, args.npu, args.board
     settings = work.Settings(
         file.data,
@@ -156,17 +162,6 @@ def _check_stateless(path: Path, compiled: Description) -> None:
         )
 
 
-def _check_reference(reference: ModelFile | None, compiled: Description) -> None:
-    if reference is None:
-        return
-    if _shapes(reference.description) != _shapes(compiled):
-        raise InputError(f"inputs or outputs of {reference} and the compiled model differ in shape")
-
-
-def _shapes(model: Description) -> list[list[tuple[int, ...]]]:
-    return [[tensor.shape for tensor in tensors] for tensors in (model.inputs, model.outputs)]
-
-
 def _promises_bits(reference: ModelFile | None, compiled: Description) -> bool:
     """Whether outputs must be bit-exact with the reference: not with that of a float model."""
     if reference is None:
@@ -206,7 +201,7 @@ def _share(count: int, of: int) -> str:
 
 
 def _error(index: int, error: dict[str, Any]) -> str:
-    from ..validate.results import BINS
+    from ..answers.validate.results import BINS
 
     names = ["0", *(f"<={each}" for each in BINS[1:]), f">{BINS[-1]}"]
     shown = ", ".join(

@@ -11,7 +11,7 @@ graph.py        tensors, operators, graphs
 reader.py       wraps the C library's description of a file
 """
 
-from .case import Case, differing
+from .case import Case
 from .description import CpuOperator, Description, ProgramDescription
 from .file import BOARD, LATENCY, SOURCE, Model, ModelFile, describe, is_model, read_data, reading
 from .graph import DTYPES, Graph, Method, NpuOperator, Operator, Tensor, Value
@@ -45,7 +45,6 @@ __all__ = [
     "Value",
     "data_path",
     "describe",
-    "differing",
     "is_model",
     "read_data",
     "read_debug_table",

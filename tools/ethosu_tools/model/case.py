@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..base.errors import InputError
 from .graph import Method, Tensor
 
 Array = NDArray[np.generic]
@@ -60,14 +60,4 @@ def _ordered(array: Array, tensor: Tensor) -> Array:
             f"a test case has {array.dtype} {list(array.shape)}, the program {tensor.dtype} "
             f"{list(tensor.sizes)}"
         )
-    return np.ascontiguousarray(array.reshape(tensor.sizes).transpose(tensor.order))
-
-
-def differing(found: Array, expected: Array) -> int:
-    """Number of values that differ: integers bit by bit, floats with ExecuTorch's tolerance.
-
-    That is |found - expected| <= 1e-8 + 1e-5 |expected|; the file specifies no other tolerance.
-    """
-    if np.issubdtype(expected.dtype, np.floating):
-        return int(np.count_nonzero(~np.isclose(found, expected, 1e-5, 1e-8, equal_nan=True)))
-    return int(np.count_nonzero(found != expected))
+    return np.asarray(array.reshape(tensor.sizes).transpose(tensor.order), order="C")

@@ -10,13 +10,16 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ..errors import InputError
+from ..base.errors import InputError
 from .graph import ITEM_SIZES, Method, NpuOperator, Operator, Tensor
 from .kinds import DATA
 from .reader import Reader
 
-# Metadata with the Vela version that wrote a `.tflite`.
-VELA_NAME = "vela_version"
+# Metadata with the Vela version that wrote a `.tflite`, and with the arena offset of each tensor:
+# three header words, then an int32 per tensor.
+VELA_NAME, OFFSETS_NAME = "vela_version", "OfflineMemoryAllocation"
+# The planner's record, see compile/plan/record.py.
+RECORD_NAME = "ethosu_plan"
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,16 @@ class Description:
     def npu(self) -> str | None:
         """NPU that the model was compiled for; None if it has no NPU operators."""
         return self.npu_operators[0].npu if self.npu_operators else None
+
+    @property
+    def constant_bytes(self) -> int:
+        """Bytes of the file that are constants of the NPU: each counts once, whoever reads it."""
+        total = end = 0
+        for each in sorted(self.npu_operators, key=lambda operator: operator.constants_at):
+            begin = max(end, each.constants_at)
+            end = max(end, each.constants_at + each.constant_bytes)
+            total += end - begin if end > begin else 0
+        return total
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, for JSON."""
@@ -52,14 +65,19 @@ def describe_tflite(reader: Reader) -> Description:
     for index in (*graph.inputs, *graph.outputs):
         dtype = graph.tensors[index].dtype
         if dtype not in ITEM_SIZES:
-            raise InputError(f"tensor {index} has {dtype}, which arrays do not support")
+            raise InputError(
+                f"tensor {index} ({graph.tensors[index].name}), an input or output, has the type "
+                f"{dtype}: neither NPU nor CPU kernels take it; compute this part in Python"
+            )
     calls = reader.calls()
     return Description(
         inputs=tuple(graph.tensors[index] for index in graph.inputs),
         outputs=tuple(graph.tensors[index] for index in graph.outputs),
         npu_operators=tuple(call.operator for call in calls),
         cpu_operators=dict(Counter(op.name for op in graph.operators if not op.on_npu)),
-        compiled=VELA_NAME in reader.entries or bool(calls),
+        compiled=VELA_NAME in reader.entries
+        or bool(calls)
+        or (OFFSETS_NAME in reader.entries and not graph.operators),
     )
 
 
@@ -101,9 +119,12 @@ class ProgramDescription(Description):
         """Reasons why the program is slow, each with a remedy."""
         notes = []
         if self.converted:
+            real = any(end.dtype.startswith("float") for end in (*self.inputs, *self.outputs))
+            what = f"the CPU quantises and dequantises {self.converted:,} values in each run"
             notes.append(
-                f"the CPU quantises and dequantises {self.converted:,} values in each run: export "
-                "with integer inputs and outputs (QuantizeInputs, QuantizeOutputs)"
+                f"{what}: export with integer inputs and outputs (QuantizeInputs, QuantizeOutputs)"
+                if real
+                else f"{what}, for state and for operators that the NPU does not run"
             )
         if self.nchw:
             notes.append(

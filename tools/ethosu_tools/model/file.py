@@ -6,23 +6,25 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 
-from .. import boards
-from ..convert import formats
-from ..errors import InputError, UsageError
-from ..files import read_whole
+from ..base.errors import InputError, UsageError
+from ..base.files import read_whole
+from . import c_array, formats
 from .case import Case
 from .description import VELA_NAME, Description, describe_program, describe_tflite
 from .graph import Graph, Method
-from .kinds import BUNDLE, DATA, MODELS, PROGRAM, TFLITE, data_path, kind_of
-from .reader import Call, Reader
+from .kinds import BUNDLE, DATA, MODELS, PROGRAM, TFLITE, data_path, kind_of, other_accelerator
+from .reader import Call, Reader, read_debug_table
 
 # Metadata by `ethosu compile`: latency, board, and the source of a quantised model.
 LATENCY, BOARD, SOURCE = "ethosu_latency", "ethosu_board", "ethosu_source"
+DEBUG_TABLE = "ethosu_debug"  # see debug_table.py
 _QUANTISED = ("int8", "uint8", "int16")
+# RSQRT and LOG are errors of values that are not positive, the others divide by the value.
+_POSITIVE = frozenset({"RSQRT", "LOG", "DIV", "FLOOR_DIV", "FLOOR_MOD"})
 # Exceptions that the generated readers of Vela and LiteRT raise or cause on damaged files.
 _DAMAGE = (struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError)
 
@@ -51,8 +53,11 @@ class ModelFile:
     """The contents of a model file; parts are parsed on first use, and kept.
 
     source: the path or the bytes it was made from; data: its contents. str() is its name in
-    messages.
+    messages. Of a file with several signatures (tflite/signatures.py), data may be those of one
+    `signature`, and whole those of the file.
     """
+
+    signature: str | None
 
     def __init__(
         self, source: Path | bytes, given: Path | bytes | None = None, *, name: str = ""
@@ -68,18 +73,21 @@ class ModelFile:
             _reject_format(source, formats.find(source))
         self.data = source if isinstance(source, bytes) else read_whole(source)
         kind = kind_of(self.data)
+        if kind is None and (array := c_array.find(self.data)):
+            self.data, kind = array, kind_of(array)
+        self.whole, self.signature = self.data, None
         if kind is DATA:
             raise InputError(
                 f"{self} is a data file ({DATA.suffix}): pass the program ({PROGRAM.suffix}), and "
                 "this file with --data"
             )
         if kind is None:
-            if isinstance(source, Path):
-                _reject_format(source, formats.of(self.data, source.suffix.lower()))
+            path = Path(self._name)
+            _reject_format(path, formats.of(self.data, path.suffix.lower()))
             raise InputError(
-                f"{self} is neither a TensorFlow Lite model nor an ExecuTorch program: expected "
-                f"{TFLITE.mark!r}, {PROGRAM.mark!r} or {BUNDLE.mark!r} at byte 4, found "
-                f"{self.data[4:8]!r}"
+                f"{self} is neither a TensorFlow Lite model nor an ExecuTorch program, nor C "
+                f"source with one as an array: expected {TFLITE.mark!r}, {PROGRAM.mark!r} or "
+                f"{BUNDLE.mark!r} at byte 4, found {self.data[4:8]!r}"
             )
         self.kind = kind
         if given is not None and not self.is_program:
@@ -97,10 +105,41 @@ class ModelFile:
         """A file of the same name with other contents."""
         return ModelFile(data, self.named, name=self._name)
 
+    def with_signature(self, name: str, data: bytes) -> ModelFile:
+        """The model of a signature; `data`: the file with its graph in the first place."""
+        file = self.with_data(data)
+        file.whole, file.signature = self.whole, name
+        return file
+
+    @property
+    def undivided(self) -> ModelFile:
+        """The file with all its signatures."""
+        return self if self.signature is None else ModelFile(self.whole, name=self._name)
+
+    @property
+    def signatures(self) -> dict[str, int]:
+        """The signatures of a `.tflite` with the number of the graph of each."""
+        with reading(self):
+            return self._reader.signatures
+
     @property
     def is_program(self) -> bool:
         """Whether it is an ExecuTorch program, bundled with cases or not."""
         return self.kind is not TFLITE
+
+    @property
+    def needs_positive(self) -> bool:
+        """Whether it has an operator that TensorFlow Lite rejects or crashes with for other values.
+
+        A compiled model is asked for what it was compiled from: its operators are in commands.
+        """
+        if self.is_program:
+            return False
+        names = {operator.name for graph in self.graphs for operator in graph.operators}
+        with suppress(InputError):  # a damaged table only loses names
+            rows = read_debug_table(bytes(self.entries.get(DEBUG_TABLE, b""))) or []
+            names |= {word for *_, name in rows for word in name.split()[1:2]}
+        return bool(names & _POSITIVE)
 
     @property
     def is_quantised(self) -> bool:
@@ -124,7 +163,7 @@ class ModelFile:
 
     def named_files(self, name: str) -> dict[str, bytes]:
         """The model and its data file under a name, adjacent as in a ROM."""
-        files = {name + self.kind.suffix: self.data}
+        files = {name + self.kind.suffix: self.whole}
         return files if self.named is None else files | {name + self.kind.data_suffix: self.named}
 
     @cached_property
@@ -188,12 +227,18 @@ class ModelFile:
     def compiled(self) -> Description:
         """Description of a model compiled by Vela or ExecuTorch, possibly for the CPU alone."""
         if not self.description.compiled:
+            self.reject_other_accelerator()
             file = "MODEL.tflite" if self._name == "the model" else self._name
             raise InputError(
                 f"{self} was never compiled for an NPU; "
                 f"run: ethosu compile {file} --board BOARD (`ethosu boards` lists them)"
             )
         return self.description
+
+    def reject_other_accelerator(self) -> None:
+        """InputError if it was compiled for another accelerator than Ethos-U."""
+        if other := other_accelerator(self.description.cpu_operators):
+            raise InputError(f"{self} is compiled for {other[0]}: {other[1]}")
 
     @property
     def vela_version(self) -> str | None:
@@ -204,11 +249,10 @@ class ModelFile:
 
     @property
     def board(self) -> str | None:
-        """The board that `ethosu compile --board` compiled it for; None if unknown."""
+        """The name of the board that `ethosu compile --board` compiled it for; None: without."""
         if self.is_program:
             return None
-        name = bytes(self.entries.get(BOARD, b"")).decode(errors="replace")
-        return name if name in boards.names() else None
+        return bytes(self.entries.get(BOARD, b"")).decode(errors="replace") or None
 
 
 Model = Path | bytes | ModelFile

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..base.errors import InputError
 
 # TensorFlow Lite's TensorType numbers of the supported array types.
 DTYPES = {
@@ -27,8 +27,35 @@ DTYPES = {
     15: "uint32",
     16: "uint16",
 }
+# Those that are no arrays of numbers for a board.
+OTHER_TYPES = {
+    5: "string",
+    8: "complex64",
+    11: "complex128",
+    13: "resource",
+    14: "variant",
+    17: "int4",
+    18: "bfloat16",
+    19: "int2",
+    20: "uint4",
+    21: "float8_e4m3fn",
+    22: "float8_e5m2",
+}
 ITEM_SIZES = {name: np.dtype(name).itemsize for name in DTYPES.values()}
 
+# TensorFlow Lite's operators from number 162 on, which the runtime has no names for, because no
+# converter for microcontrollers writes them; all but two begin with STABLEHLO_.
+_NEWER = """
+LOGISTIC ADD DIVIDE MULTIPLY MAXIMUM RESHAPE CLAMP CONCATENATE BROADCAST_IN_DIM CONVOLUTION SLICE
+CUSTOM_CALL REDUCE ABS AND COSINE EXPONENTIAL FLOOR LOG MINIMUM NEGATE OR POWER REMAINDER RSQRT
+SELECT SUBTRACT TANH SCATTER COMPARE CONVERT DYNAMIC_SLICE DYNAMIC_UPDATE_SLICE PAD IOTA DOT_GENERAL
+REDUCE_WINDOW SORT WHILE GATHER TRANSPOSE DILATE RNG_BIT_GENERATOR REDUCE_WINDOW COMPOSITE
+SHIFT_LEFT CBRT CASE
+"""
+NEWER_OPERATORS = {
+    code: name if code in (203, 205) else f"STABLEHLO_{name}"
+    for code, name in enumerate(_NEWER.split(), 162)
+}
 NPU_OPERATOR = "ethos-u"
 # Leading inputs of an ethos-u operator, before those addressed by its command stream.
 NPU_STREAM, NPU_CONSTANTS, NPU_SCRATCH, NPU_FAST_SCRATCH, NPU_FIRST_INPUT = range(5)
@@ -205,11 +232,14 @@ class Method:
 class NpuOperator:
     """One command stream for the NPU.
 
-    fast_scratch_bytes: 0 if it is the scratch itself, None if the file does not specify it.
+    constants_at: their place in the file, or in the data file as if that followed the file; streams
+    of a file may share them. fast_scratch_bytes: 0 if it is the scratch itself, None if the file
+    does not specify it.
     """
 
     npu: str
     stream_bytes: int
+    constants_at: int = field(compare=False)
     constant_bytes: int
     scratch_bytes: int
     fast_scratch_bytes: int | None

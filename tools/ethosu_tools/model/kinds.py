@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Kinds of model files, as in the table of modules/ethosu/runtime/file_kind.c."""
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +20,36 @@ PROGRAM = Kind(b"ET12", ".pte", ".ptd")
 BUNDLE = Kind(b"BP08", ".bpte", ".ptd")
 DATA = Kind(b"FT01", ".ptd")
 MODELS = (TFLITE, PROGRAM, BUNDLE)
+
+# Custom operators by which others' compilers for other accelerators replace a model's: whose it is,
+# and which file to use.
+OTHER_ACCELERATORS = (
+    (
+        r"edgetpu-custom-op",
+        "Google's Edge TPU",
+        "use the file before edgetpu_compiler, without _edgetpu in its name",
+    ),
+    (
+        r"DISPATCH_OP",
+        "the NPU of another chip, by LiteRT (MediaTek, Qualcomm, Google Tensor)",
+        "use the file before it was compiled ahead of time",
+    ),
+    (r"MTKEXT_.*|NeuronOp", "MediaTek's APU", "use the file before MediaTek's converter"),
+    (r"tflite-neural-art", "ST's Neural-ART", "use the file before ST's compiler"),
+)
+
+
+def other_accelerator(operators: Iterable[str]) -> tuple[str, str] | None:
+    """For which accelerator other than Ethos-U a model with these operators was compiled.
+
+    Returns its name and which file to use instead; None if it was not.
+    """
+    names = list(operators)
+    for pattern, whose, remedy in OTHER_ACCELERATORS:
+        if any(re.fullmatch(pattern, name) for name in names):
+            return whose, remedy
+    return None
+
 
 # Name of these files in help texts.
 PROGRAMS = f"an ExecuTorch program ({PROGRAM.suffix}, {BUNDLE.suffix})"

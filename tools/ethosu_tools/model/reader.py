@@ -11,10 +11,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import library
-from ..errors import InputError
+from ..base import library
+from ..base.errors import InputError
+from ..base.ui import visible
 from .case import Case
-from .graph import DTYPES, NPU_OPERATOR, Graph, Method, NpuOperator, Operator, Tensor, Value
+from .graph import (
+    DTYPES,
+    NEWER_OPERATORS,
+    NPU_OPERATOR,
+    OTHER_TYPES,
+    Graph,
+    Method,
+    NpuOperator,
+    Operator,
+    Tensor,
+    Value,
+)
 
 _KINDS = {
     "ETHOSU_KIND_NULL": "null",
@@ -70,6 +82,12 @@ class Reader:
             entry = self._get("entry", index)
             entries.setdefault(self._text(entry.name), self._span(entry.content))
         return entries
+
+    @cached_property
+    def signatures(self) -> dict[str, int]:
+        """The signatures of a `.tflite`: their graphs' numbers, by name."""
+        stored = [self._get("signature", index) for index in range(self._file.signatures)]
+        return {self._text(each.name): each.graph for each in stored}
 
     @cached_property
     def graphs(self) -> list[Graph]:
@@ -161,9 +179,9 @@ class Reader:
         tensor = value.tensor
         name = self._ffi.buffer(tensor.name, tensor.name_length)[:]
         return Tensor(
-            name=name.decode(errors="replace"),
+            name=visible(name.decode(errors="replace"), keep=""),
             shape=tuple(tensor.shape[0 : tensor.rank]),
-            dtype=DTYPES.get(tensor.type, f"type {tensor.type}"),
+            dtype=(DTYPES | OTHER_TYPES).get(tensor.type, f"type {tensor.type}"),
             scale=tensor.scale,
             zero_point=tensor.zero_point,
             offset=value.offset,
@@ -181,9 +199,11 @@ class Reader:
                 self._library.ETHOSU_ON_NPU: NPU_OPERATOR,
                 self._library.ETHOSU_NOWHERE: "",
             }
-            own = self._text(operator.name) or f"operator {operator.code}"
+            own = self._text(operator.name) or NEWER_OPERATORS.get(
+                operator.code, f"operator {operator.code}"
+            )
             yield Operator(
-                name=names.get(operator.runs_on, own),
+                name=visible(names.get(operator.runs_on, own), keep=""),
                 code=operator.code,
                 inputs=self._numbers(operator.inputs),
                 outputs=self._numbers(operator.outputs),
@@ -203,6 +223,7 @@ class Reader:
             NpuOperator(
                 npu=self._ffi.string(call.npu).decode(),
                 stream_bytes=call.stream.size,
+                constants_at=self._place(call.constants, named),
                 constant_bytes=call.constants.size,
                 scratch_bytes=call.scratch_size,
                 fast_scratch_bytes=None if fast == _NOT_STATED else fast,
@@ -218,21 +239,30 @@ class Reader:
         if kind in _SCALARS:
             return np.array(content, _SCALARS[kind])
         stored = np.frombuffer(content.data, content.dtype).reshape(content.shape)
-        return np.ascontiguousarray(stored.transpose(np.argsort(content.order)))
+        return np.asarray(stored.transpose(np.argsort(content.order)), order="C")
 
     @cached_property
     def _kinds(self) -> dict[int, str]:
         return {getattr(self._library, name): kind for name, kind in _KINDS.items()}
 
+    def _place(self, span: Any, named: bytes | None = None) -> int:
+        """Offset in the file, or in the data file as if that followed it."""
+        if span.size == 0:
+            return 0
+        start = int(self._ffi.cast("uintptr_t", span.data))
+        if named is not None and not self._base <= start < self._base + len(self._data):
+            data = int(self._ffi.cast("uintptr_t", self._ffi.from_buffer(named)))
+            return start - data + len(self._data)
+        return start - self._base
+
     def _span(self, span: Any, named: bytes | None = None) -> memoryview:
         """Bytes of the file or of the data file, without copying."""
         if span.size == 0:
             return memoryview(b"")
-        start = int(self._ffi.cast("uintptr_t", span.data))
-        if named is not None and not self._base <= start < self._base + len(self._data):
-            start -= int(self._ffi.cast("uintptr_t", self._ffi.from_buffer(named)))
-            return memoryview(named)[start : start + span.size]
-        return self._view[start - self._base : start - self._base + span.size]
+        start, size = self._place(span, named), len(self._data)
+        if named is not None and start >= size:
+            return memoryview(named)[start - size : start - size + span.size]
+        return self._view[start : start + span.size]
 
     def _text(self, span: Any) -> str:
         text = self._ffi.buffer(span.data, span.size)[:] if span.size else b""
@@ -267,5 +297,5 @@ def read_debug_table(table: bytes) -> list[tuple[int, int, str]] | None:
         if not lib.ethosu_describe_debug_row(span, index, row):
             raise InputError(f"row {index} of the debug table has no name")
         name = ffi.buffer(row.name.data, row.name.size)[:]
-        rows.append((row.call, row.end, name.decode(errors="replace")))
+        rows.append((row.call, row.end, visible(name.decode(errors="replace"), keep="")))
     return rows

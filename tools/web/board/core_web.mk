@@ -15,6 +15,8 @@ WASM_OPT = $(NODE_MODULES)/binaryen/bin/wasm-opt
 # Debian's emcc looks for its JavaScript libraries where only Debian's own node does.
 export NODE_PATH = /usr/share/nodejs
 CORE_SRC =
+# No SD card: what a visitor does not need is not sent.
+MICROPY_VFS_FAT = 0
 CORE_OUTPUT = $(OUT)/ethosu.wasm
 
 # An exception of Python unwinds as one of WebAssembly: without a call into JavaScript.
@@ -42,7 +44,7 @@ LDFLAGS = $(WASM_FLAGS) -O2 --profiling-funcs -s STANDALONE_WASM -s INITIAL_MEMO
 	$(foreach area,_gc_heap _romfs _ramdisk,-Wl,--export=$(area)_start -Wl,--export=$(area)_end)
 
 .SECONDEXPANSION:
-$(OUT)/linked.wasm: $$(OBJ) $$(CORE_OBJ)
+$(OUT)/linked.wasm: $$(OBJ) $$(CORE_OBJ) $$(OBJ_LIST)
 	$(ECHO) "LINK $@"
 	$(Q)emcc $(LDFLAGS) -o $@ $(OBJ) $(CORE_OBJ) $(LDFLAGS_USERMOD) -lm
 

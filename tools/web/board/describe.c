@@ -9,7 +9,7 @@
 
 #include "host.h"
 #include "py/objstr.h"
-#include "runtime/error.h"
+#include "runtime/failure.h"
 #include "startup.h"
 
 #define EXPORT(name) __attribute__((export_name(#name))) const char *name

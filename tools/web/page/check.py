@@ -43,6 +43,8 @@ def timed(model, inputs):
 
 
 def differing(found, expected):
+    if len(found) != len(expected):
+        raise ValueError(f"an output has {len(found)} bytes, expected {len(expected)}")
     return sum(a != b for a, b in zip(found, expected))
 
 
@@ -59,6 +61,8 @@ def run(model, reference):
         if reference:
             expected, us = timed(reference, inputs)
             cpu_us = us if cpu_us is None else min(us, cpu_us)
+            if len(found) != len(expected):
+                raise ValueError(f"{len(found)} outputs, expected {len(expected)}")
             for a, b in zip(found, expected):
                 wrong += differing(a, b)
                 count += len(b)

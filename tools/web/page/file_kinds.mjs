@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: MIT
-/** Detects the kind of a dropped file from its name and first bytes. */
+/** Detects the kind of a dropped file from its name and bytes, with the table of ethosu_tools/model/formats.py. */
+import kinds from "kinds.json"; // by install_page.py
 
-const CONVERT = "convert and quantise it on a PC: ethosu compile MODEL --calibrate SAMPLES.npz";
-const EXPORT = "export and compile it on a PC: ethosu compile MODEL.py";
-
-/** Models of other formats, by suffix. */
-const OTHER_MODELS = [
-    [/\.(keras|h5|hdf5)$/i, `is a Keras model; ${CONVERT}`],
-    [/\.pb$/i, `is a TensorFlow graph; ${CONVERT}`],
-    [/\.onnx$/i, `is an ONNX model; ${CONVERT}`],
-    [/\.(pt|pth|pt2)$/i, `is a PyTorch model; ${EXPORT}`],
-];
-
-/** Other files that are often named .tflite: their first characters, and a remedy. */
-const MISTAKEN = [
-    [/^$/, "the file is empty"],
-    [/^version https:\/\/git-lfs/, "it is a Git LFS pointer, not the model; fetch the model with: git lfs pull"],
-    [/^\s*<(!doctype|html)/i, "it is a web page, not a model; download the raw file"],
-    [/^PK\x03\x04/, "it is a ZIP archive, not a model; unpack it first"],
-    [/^\x1f\x8b/, "it is compressed by gzip; unpack it first"],
-    [/^\x89HDF/, `it ${OTHER_MODELS[0][1]}`],
-    [/^....ET1\d/s, "it is an ExecuTorch program; name it .pte, drop it here and load it at the prompt"],
-    [/^[\t\n\r -~]*$/, "it is text, not a TensorFlow Lite model"],
-];
+function kindOf(name, text) {
+    const suffix = /\.[^.]*$/.exec(name.toLowerCase())?.[0] ?? "";
+    return kinds.find(({ begins, has = [], suffixes = [suffix] }) =>
+        new RegExp(`^(?:${begins})`).test(text) && has.every((part) => text.includes(part)) && suffixes.includes(suffix));
+}
 
 /**
  * @param {Uint8Array} bytes
@@ -30,17 +14,21 @@ const MISTAKEN = [
  * @throws {Error} if it is meant to be a model, but is not a .tflite
  */
 export function isModel(name, bytes) {
-    const head = String.fromCharCode(...bytes.subarray(0, 64));
-    if (head.slice(4, 8) === "TFL3") {
+    const text = new TextDecoder("latin1").decode(bytes);
+    const mark = text.slice(4, 8);
+    if (mark === "TFL3") {
         return true;
     }
-    const other = OTHER_MODELS.find(([names]) => names.test(name));
-    if (other) {
-        throw new Error(`this page accepts .tflite files, but it ${other[1]}`);
+    const named = /\.tflite$/i.test(name);
+    if (named && /^ET1/.test(mark)) {
+        throw new Error("it is an ExecuTorch program; name it .pte, drop it here and load it at the prompt");
     }
-    if (/\.tflite$/i.test(name)) {
-        const mistaken = MISTAKEN.find(([pattern]) => pattern.test(head));
-        throw new Error(mistaken?.[1] ?? "it is not a TensorFlow Lite model, or it is damaged: its identifier TFL3 is missing");
+    const kind = kindOf(name, text);
+    if (kind?.title && (named || kind.model)) {
+        throw new Error(`it is ${kind.title}: ${kind.remedy.replaceAll("{path}", name)}`);
+    }
+    if (named || /\.(keras|h5|onnx)$/i.test(name)) {
+        throw new Error("it is not a TensorFlow Lite model, or it is damaged: its identifier TFL3 is missing");
     }
     return false;
 }

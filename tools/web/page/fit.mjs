@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** Which boards can run a model: the rules of tools/ethosu_tools/fit.py. */
+/** Which boards can run a model, by ethosu_tools/sim/figures.py. */
 import { build } from "./romfs.mjs";
-
-const count = (number) => number.toLocaleString("en");
-const NAMES = { heap: "heap", fast: "fast memory", rom: "/rom" };
 
 /**
  * What a compiled model needs, in bytes.
@@ -16,40 +13,25 @@ export function needOf(model, file, info) {
     return {
         npu: model.call?.npu ?? null,
         heap: info.arena_size + info.object_size,
-        rom: build(new Map([["model.tflite", file]])).length,
+        image: build(new Map([["model.tflite", file]])).length,
         fast: info.fast_scratch_size,
     };
 }
 
+const percent = (share) => `${Math.round(100 * share)} %`;
+
 /**
- * Compare a need with a board of settings.json, of whose heap the user's program keeps a part.
+ * A row for each board of settings.json: those that can run the model, those with another NPU, the rest.
  *
- * @returns {object} missing bytes, by resource, and `npus`, the board's if the model's is not among them
+ * @param {(calls: object[]) => Promise<object[]>} ask  the rules
+ * @param {number} reserve  bytes of the heap that the user's program keeps
+ * @returns {Promise<{board, status, lacks, text}[]>}
  */
-export function check(need, room, reserve) {
-    const fast = room.fast[need.npu] ?? 0;
-    const apart = fast ? need.fast : 0;
-    const left = {
-        heap: room.heap - reserve - (need.heap - apart),
-        fast: fast - apart,
-        rom: room.rom - need.rom,
-    };
-    const lacks = Object.fromEntries(Object.entries(left).filter(([, bytes]) => bytes < 0).map(([name, bytes]) => [name, -bytes]));
-    return need.npu === null || room.npus.includes(need.npu) ? lacks : { ...lacks, npus: room.npus };
-}
-
-function words({ npus, ...lacks }) {
-    const bytes = Object.entries(lacks).map(([name, missing]) => `${count(missing)} bytes of ${NAMES[name]} too few`);
-    return [...(npus ? [`has ${npus.join(" and ") || "no NPU"}`] : []), ...bytes].join("; ");
-}
-
-/** A row for each board, those that can run the model first: its name, what it lacks, a text. */
-export function rowsOf(need, rooms, reserve) {
-    const rows = rooms.map((room) => {
-        const lacks = check(need, room, reserve);
-        const fits = !Object.keys(lacks).length;
-        const shares = `${Math.round((100 * need.heap) / Math.max(1, room.heap - reserve))} % of its heap, ${Math.round((100 * need.rom) / room.rom)} % of /rom`;
-        return { board: room.board, lacks, fits, text: fits ? `yes: ${shares}` : `no: ${words(lacks)}` };
+export async function rowsOf(ask, need, rooms, reserve) {
+    const found = await ask(rooms.map((room) => ["figures", "compare", [need, { ...room, reserve }]]));
+    const rows = found.map(({ status, lacks, words, shares }, at) => {
+        const parts = status === "runs" ? `: ${percent(shares.heap)} of its heap, ${percent(shares.rom)} of /rom` : "";
+        return { board: rooms[at].board, status, lacks, text: `${words}${parts}` };
     });
-    return rows.sort((a, b) => Number(b.fits) - Number(a.fits));
+    return ["runs", "other NPU", "too large"].flatMap((each) => rows.filter(({ status }) => status === each));
 }

@@ -21,21 +21,14 @@ async function cyclesOf(module, npu, files, memories, program, signal) {
     return cycles;
 }
 
-/** The interval of an estimate in ms, and its basis. */
-function interval(system, ms, ideal, { short_ms, short_error, error }) {
-    if (system.external || !system.checked) {
-        return { low: ideal, basis: system.external ? "lower bound: without reading external memory" : "lower bound: not checked" };
-    }
-    const part = ms < short_ms ? short_error : error;
-    return { low: ms * (1 - part), high: ms * (1 + part), basis: `± ${100 * part} %` };
-}
-
 /**
  * @param {Uint8Array} model  compiled for `npu`
- * @param {(row: object) => void} onRow  called for each system: {system, usual, cycles, ms, low, high, basis};
+ * @param {number} constants  bytes that the NPU reads
+ * @param {(calls: object[]) => Promise<object[]>} ask  the rules
+ * @param {(row: object) => void} onRow  called for each system: {system, usual, cycles, ms, low_ms, high_ms, basis};
  *   usual: its weights are where the board has them if nobody says otherwise
  */
-export async function latencies(module, settings, npu, model, program, signal, onRow) {
+export async function latencies(module, settings, npu, model, constants, program, ask, signal, onRow) {
     const files = new Map([["model", model]]);
     const counted = new Map();
     const count = async (memories) => {
@@ -47,12 +40,12 @@ export async function latencies(module, settings, npu, model, program, signal, o
     };
     const ideal = await count([]);
     // Lower bounds come last, because they would look like the fastest systems.
-    const bound = (system) => Number(system.external || !system.checked);
+    const bound = (system) => Number(system.outside || !system.checked ? 1 : 0);
     const systems = systemsOf(settings, npu);
     const first = new Set(systems.filter(({ name }, at) => systems.findIndex((each) => each.name === name) === at));
     for (const system of systems.sort((a, b) => bound(a) - bound(b))) {
         const cycles = await count(system.memories);
-        const ms = cycles / system.mhz / 1000;
-        onRow({ system, usual: first.has(system), cycles, ms, ...interval(system, ms, ideal / system.mhz / 1000, settings.interval) });
+        const [interval] = await ask([["figures", "interval", [cycles, ideal, constants, system]]]);
+        onRow({ system, usual: first.has(system), cycles, ...interval });
     }
 }

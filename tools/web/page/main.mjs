@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** The page: compiles a model with Vela, runs it on the board and compares the results. */
 import { draw } from "./arena.mjs";
+import { ask } from "./ask.mjs";
 import { BoardClient, runProgram } from "./board_client.mjs";
 import { Feeds } from "./feeds.mjs";
 import { isModel } from "./file_kinds.mjs";
@@ -293,7 +294,7 @@ async function handle(name, bytes, signal) {
     const { bytes: compiled, report } = await compiledModel(bytes, original, signal);
     signal.throwIfAborted();
     const made = new Model(module, compiled);
-    const others = showOthers(module, made, signal);
+    const others = showOthers(made, signal);
     const model = planned(module, compiled);
     const placed = new Model(module, model);
     const plain = plainName(name);
@@ -331,30 +332,43 @@ async function handle(name, bytes, signal) {
         ["Outputs", describe(rows.model.outputs)],
     ]);
     state.need = needOf(placed, model, rows.model.info);
-    showFits();
+    await showFits();
+    signal.throwIfAborted();
     showCode(plain, rows.model.inputs);
     showVerdict(rows.run, rows.reference?.error ?? reference.missing);
     await others;
     document.body.dataset.done = name;
     if (placed.call) {
-        await showLatencies(module, model, signal);
+        await showLatencies(module, model, placed.constants, signal);
     }
 }
 
+/** Asks the rules of the tools. */
+async function askRules(calls, signal) {
+    const names = ["ask.py", "figures.py", "rules.py"];
+    state.rules ??= Promise.all(names.map(async (name) => [name, await (await fetched(name)).text()]));
+    state.rules.catch(() => (state.rules = null));
+    return ask(await wasm("ethosu.wasm"), new Map(await state.rules), calls, signal);
+}
+
 /** Show which boards can run the model, beside a program that keeps a part of the heap. */
-function showFits() {
-    element("of-boards").hidden = !state.need;
+async function showFits() {
+    const { need } = state;
+    element("of-boards").hidden = !need;
     const reserve = Math.max(0, Math.round(element("reserve").valueAsNumber || 0)) * 1024;
-    if (state.need) {
-        showBoards(state.need, rowsOf(state.need, state.settings.boards, reserve));
+    if (need) {
+        const asked = (state.asked = rowsOf(askRules, need, state.settings.boards, reserve));
+        const rows = await asked;
+        if (state.asked === asked && state.need === need) {
+            showBoards(need, rows, reserve);
+        }
     }
 }
 
 /** Show what other runtimes do with it; a failure does not affect the other results. */
-async function showOthers(module, model, signal) {
+async function showOthers(model, signal) {
     try {
-        const texts = ["rules.py", "runtimes.py"].map(async (name) => (await fetched(name)).text());
-        const rows = await verdicts(module, state.settings, model, ...(await Promise.all(texts)), signal);
+        const rows = await verdicts((calls) => askRules(calls, signal), state.settings, model);
         signal.throwIfAborted();
         showRuntimes(rows);
     } catch (error) {
@@ -365,10 +379,11 @@ async function showOthers(module, model, signal) {
 }
 
 /** Show the latencies; a failure does not affect the other results. */
-async function showLatencies(module, model, signal) {
+async function showLatencies(module, model, constants, signal) {
     try {
         const timing = await (await fetched("timing.py")).text();
-        await latencies(module, state.settings, state.targets.chosen.npu, model, timing, signal, showLatency);
+        const asking = (calls) => askRules(calls, signal);
+        await latencies(module, state.settings, state.targets.chosen.npu, model, constants, timing, asking, signal, showLatency);
     } catch (error) {
         signal.throwIfAborted();
         step(`The latency was not counted: ${error.message}`, "bad");

@@ -27,8 +27,8 @@ export function ask(module, question, bytes) {
     return JSON.parse(text);
 }
 
-/** Inputs of the NPU's operator: command stream, constants, then these. */
-export const [NPU_SCRATCH, NPU_FAST_SCRATCH] = [2, 3];
+/** Inputs of the NPU's operator: the command stream, then these. */
+export const [NPU_CONSTANTS, NPU_SCRATCH, NPU_FAST_SCRATCH] = [1, 2, 3];
 
 /** A file's main graph. Throws an Error if it is damaged. */
 export class Model {
@@ -42,6 +42,12 @@ export class Model {
         this.entries = new Map(entries.map(([name, start, size]) => [name, content(start, size)]));
         /** Its first call of the NPU; undefined if it is not compiled. */
         this.call = this.operators.find(({ npu }) => npu);
+    }
+
+    /** Bytes of constants that the NPU reads; operators may share a tensor. */
+    get constants() {
+        const used = this.operators.filter(({ npu }) => npu).map(({ inputs }) => inputs[NPU_CONSTANTS]);
+        return [...new Set(used)].reduce((sum, index) => sum + (this.tensors[index]?.constant.length ?? 0), 0);
     }
 
     /**

@@ -11,7 +11,7 @@ const OFFSETS_NAME = "OfflineMemoryAllocation";
 const RECORD_NAME = "ethosu_plan";
 const MARK = 0x4e4c5045; // "EPLN"
 const VERSION = 1;
-const PLANNER = 0; // only for messages of the runtime: not a version of `ethosu plan`
+const PLANNER = 0; // only for messages of the runtime: not a version of `ethosu compile`
 const ALIGNMENT = 16;
 
 const align = (size) => Math.ceil(size / ALIGNMENT) * ALIGNMENT;

@@ -54,25 +54,27 @@ function timeOf(board) {
     return element("latency").querySelector(`tr[data-usual="${board}"]`)?.cells[1].textContent ?? "";
 }
 
-export function showLatency({ system, usual, cycles, ms, low, high, basis }) {
-    const time = high === undefined ? `≥ ${low.toPrecision(3)}` : ms.toPrecision(3);
-    rows("latency", [[system.title, time, system.weights, count(system.mhz), basis]]);
+export function showLatency({ system, usual, cycles, ms, low_ms: low, high_ms: high, basis }) {
+    const time = high === null ? `≥ ${low.toPrecision(3)}` : ms.toPrecision(3);
+    const between = high === null ? "" : `${low.toPrecision(3)} to ${high.toPrecision(3)} ms, `;
+    rows("latency", [[system.title, time, system.weights, count(system.clock_hz / 1e6), `${between}${basis}`]]);
     Object.assign(element("latency").tBodies[0].lastChild.dataset, { cycles, system: system.name, ...(usual && { usual: system.name }) });
-    const row = element("boards").querySelector(`tr[data-board="${system.name}"][data-fits="true"]`);
+    const row = element("boards").querySelector(`tr[data-board="${system.name}"][data-status="runs"]`);
     if (row && usual) {
         Object.assign(row.cells[2], { textContent: time, className: "number" });
     }
 }
 
 /** Show which boards can run the model, instead of what was shown before. */
-export function showBoards(need, boards) {
-    const fitting = boards.filter(({ fits }) => fits).length;
-    element("fits").textContent = `It fits ${fitting || "none"} of ${boards.length} boards: it needs ${need.npu ?? "no NPU"}, ${count(need.heap)} bytes of heap and ${count(need.rom)} bytes of /rom.`;
-    element("fits").className = fitting ? "" : "bad";
+export function showBoards(need, boards, reserve) {
+    const of = (wanted) => boards.filter(({ status }) => status === wanted).length;
+    const others = of("other NPU") ? `; ${of("other NPU")} have another NPU, for which it is not compiled` : "";
+    element("fits").textContent = `It runs on ${of("runs") || "none"} of ${boards.length} boards${others}. It needs ${need.npu ?? "no NPU"}, ${count(need.heap)} bytes of heap and ${count(need.image)} bytes of /rom.`;
+    element("fits").className = of("runs") ? "" : "bad";
     element("boards").tBodies[0].replaceChildren();
-    rows("boards", boards.map(({ board, fits, text }) => [board, text, fits ? timeOf(board) : ""]));
-    boards.forEach(({ board, fits, lacks }, at) =>
-        Object.assign(element("boards").tBodies[0].rows[at].dataset, { board, fits, lacks: JSON.stringify(lacks) }));
+    rows("boards", boards.map(({ board, status, text }) => [board, text, status === "runs" ? timeOf(board) : ""]));
+    boards.forEach(({ board, status, lacks }, at) =>
+        Object.assign(element("boards").tBodies[0].rows[at].dataset, { board, status, reserve, lacks: JSON.stringify(lacks) }));
 }
 
 /** Show what other runtimes do with it. */
@@ -117,7 +119,7 @@ export function showVerdict(run, missing) {
     if (run.wrong > 0) {
         status(`It runs, but ${count(run.wrong)} of ${count(run.bytes)} bytes differ from the CPU kernels.`, "bad");
     } else {
-        status(run.bytes > 0 ? "It runs, and every bit equals the CPU kernels." : "It runs.", "good");
+        status(run.bytes > 0 ? "It runs, and every bit equals the CPU kernels." : "It runs.", run.bytes > 0 ? "good" : "unsure");
     }
     element("exact").textContent = run.bytes > 0
         ? `Compared: ${run.steps} random inputs, ${count(run.bytes)} bytes of output, with the runtime's CPU kernels on the model before Vela${time}.`

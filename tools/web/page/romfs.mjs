@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * Images of MicroPython's ROM file system, as tools/ethosu_tools/romfs.py makes them: records of
+ * Images of MicroPython's ROM file system, as tools/ethosu_tools/model/romfs.py makes them: records of
  * kind, length and payload, the first two as big-endian numbers of seven bits per byte.
  */
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /** What other runtimes do with a model: the rules of `ethosu check`, run by a board of their own. */
-import { runProgram } from "./board_client.mjs";
 import { NPU_SCRATCH } from "./model.mjs";
 
 /**
- * The facts of a model that decide, as ethosu_tools/check/subject.py has them.
+ * The facts of a model that decide, as ethosu_tools/answers/traits.py has them.
  *
  * @param {object} settings  settings.json, with names of types, and of operators that may work in place
  */
@@ -17,11 +16,16 @@ function factsOf(model, { dtypes, renaming }) {
         .map(({ inputs, outputs }) => [...new Set([...inputs, ...outputs])]
             .map((index) => model.tensors[index])
             .reduce((sum, tensor) => sum + (tensor?.constant.length === 0 ? tensor.size : 0), 0));
+    // The variables of a streaming model, each found by its handle.
+    const variables = new Map(model.operators.filter(({ name }) => name === "READ_VARIABLE")
+        .map(({ inputs, outputs }) => [inputs[0], model.tensors[outputs[0]].size]));
+    const state = [...variables.values()].reduce((sum, size) => sum + size, 0);
     return {
         npu: model.call?.npu ?? null,
         cpu: [...new Set(model.operators.filter(({ npu }) => !npu).map(({ name }) => name))],
         scratch,
-        arena: model.call ? scratch : Math.max(0, ...sizes),
+        state,
+        arena: (model.call ? scratch : Math.max(0, ...sizes)) + state,
         planned: 0,
         rejected: "",
         dtypes: [...model.inputs, ...model.outputs].map((index) => dtypes[model.tensors[index].type]),
@@ -31,15 +35,10 @@ function factsOf(model, { dtypes, renaming }) {
 }
 
 /**
- * @param {string} rules  text of ethosu_tools/check/rules.py
- * @param {string} program  text of runtimes.py
+ * @param {(calls: object[]) => Promise<object[]>} ask  ethosu_tools/answers/rules.py
  * @returns {Promise<{runtime, verdict, takes, sentence}[]>} one for each runtime of settings.json
  */
-export async function verdicts(module, settings, model, rules, program, signal) {
-    const text = (content) => new TextEncoder().encode(content);
-    const facts = JSON.stringify([factsOf(model, settings), settings.runtimes]);
-    const files = new Map([["rules.py", text(rules)], ["facts.json", text(facts)]]);
-    const rows = [];
-    await runProgram(module, { npus: [], files, program, signal }, (row) => rows.push(row));
-    return rows;
+export function verdicts(ask, settings, model) {
+    const facts = factsOf(model, settings);
+    return ask(settings.runtimes.map((runtime) => ["rules", "answer", [facts, runtime]]));
 }

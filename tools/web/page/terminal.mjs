@@ -26,11 +26,27 @@ function leaving() {
     };
 }
 
+/** Control sequences with a count that xterm.js takes as often as it says: ECMA-48's edits, scrolls and tabs. */
+const COUNTED = [
+    ..."@ILMPSTXZ^b".split("").map((final) => ({ final })),
+    ...["@", "A"].map((final) => ({ intermediates: " ", final })),
+    ...["}", "~"].map((final) => ({ intermediates: "'", final })),
+];
+
+/** Ignore counts larger than the screen: a program's line could stop the page for good. */
+function ignoreLargeCounts(terminal) {
+    const isLarge = ([count]) => count > Math.max(terminal.rows, terminal.cols);
+    for (const sequence of COUNTED) {
+        terminal.parser.registerCsiHandler(sequence, isLarge);
+    }
+}
+
 /** @returns {Terminal} in `parent`, fitted to its size */
 export function makeTerminal(parent) {
     const dark = matchMedia("(prefers-color-scheme: dark)");
     const theme = () => (dark.matches ? THEMES.dark : THEMES.light);
     const terminal = new Terminal({ fontSize: 13, screenReaderMode: true, theme: theme(), scrollback: 5000, minimumContrastRatio: 4.5 });
+    ignoreLargeCounts(terminal);
     const fit = new FitAddon();
     terminal.loadAddon(fit);
     terminal.open(parent);

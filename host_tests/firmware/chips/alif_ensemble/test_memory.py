@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ethosu_tools import boards, paths
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools import boards
+from ethosu_tools.base import paths
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.kit import firmware_image, uart
 from host_tests.kit.board_models import load, raised
@@ -25,7 +27,7 @@ UNPROTECTED = "import machine\nmachine.mem32[0xE000ED94] = 0\n"
 @pytest.fixture(scope="module", params=BOARDS)
 def alif(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
     """Each core in turn."""
-    with QemuBoard(Machine(board=request.param)) as board:
+    with QemuBoard(Machine(emulated(request.param))) as board:
         yield board
 
 
@@ -51,7 +53,7 @@ STORES = "for i in range(4): machine.mem32[{place} + 4 * i] = i + 7"
 
 
 def test_the_stores_of_a_line_arrive_together():
-    with QemuBoard(Machine(board=E8)) as board:
+    with QemuBoard(Machine(emulated(E8))) as board:
         place = disk(board) + 0x1000
         board.exec(UNPROTECTED + STORES.format(place=place))
         assert board.eval(f"[machine.mem32[{place} + 4 * i] for i in range(4)]") == [7, 8, 9, 10]
@@ -78,7 +80,7 @@ def test_the_firmware_writes_mram_by_code_outside_it(alif):
 
 def test_a_stray_store_to_mram_is_a_fault_that_its_uart_reports(alif):
     name = alif.machine.board.name
-    with Machine(board=name, console="uart") as machine, uart.at_prompt(machine) as port:
+    with Machine(emulated(name, console="uart")) as machine, uart.at_prompt(machine) as port:
         port.write(b"import machine; machine.mem32[%d] = 0\r" % disk(alif))
         said = port.read_until(b"skipped once.\r\n")
     assert b"*** Fault: MemManage" in said and b"address: %#010x" % disk(alif) in said
@@ -123,5 +125,5 @@ def without_alias(board: str, copy: Path) -> Path:
 def test_scratch_in_dtcm_without_the_alias_is_a_bus_error(alif, model, tmp_path):
     name = alif.machine.board.name
     image = without_alias(name, tmp_path / "firmware.elf")
-    with QemuBoard(Machine(board=name, firmware=image)) as board:
+    with QemuBoard(Machine(emulated(name, firmware=image))) as board:
         assert "bus error" in scratch_in_dtcm(board, model)

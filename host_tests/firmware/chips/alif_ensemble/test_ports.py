@@ -5,10 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ethosu_tools import boards, paths, romfs
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.errors import BoardError
-from ethosu_tools.qemu import Machine
+from ethosu_tools import boards
+from ethosu_tools.base import paths
+from ethosu_tools.base.errors import BoardError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
 
 from host_tests.firmware.patch import patched
 from host_tests.kit import firmware_image, sharing
@@ -49,7 +52,9 @@ def test_the_default_port_does_not_reach_it(tmp_path, example, model, name, npu,
     """The driver's default is M1, or EXT, for weights and command streams."""
     image = without_port(name, memory, tmp_path / "firmware.elf")
     for firmware, answer in ((None, "True"), (image, "OSError 5 ")):
-        machine = Machine(npu, board=name, firmware=firmware, romfs=romfs.build({"m": model(npu)}))
+        machine = Machine(
+            emulated(name, npu, firmware=firmware), romfs=romfs.build({"m": model(npu)})
+        )
         with QemuBoard(machine) as board:
             put(board, example)
             board.exec("import ethosu")
@@ -60,7 +65,7 @@ def test_the_default_port_does_not_reach_it(tmp_path, example, model, name, npu,
 def test_both_npus_of_an_e8_run_models_from_mram_and_sram(example, model):
     npus = boards.load(E8).npus
     rom = romfs.build({npu: model(npu) for npu in npus})
-    with QemuBoard(Machine(board=E8, romfs=rom)) as board:
+    with QemuBoard(Machine(emulated(E8), romfs=rom)) as board:
         put(board, example)
         board.exec("import ethosu")
         for npu in npus:
@@ -69,7 +74,7 @@ def test_both_npus_of_an_e8_run_models_from_mram_and_sram(example, model):
 
 
 def test_reserve_finds_each_npu_of_an_e8():
-    with QemuBoard(Machine(board=E8)) as board:
+    with QemuBoard(Machine(emulated(E8))) as board:
         board.exec("import ethosu")
         names = list(boards.load(E8).npus)
         found = board.eval(f"[ethosu.reserve(npu=name).info()['config'] for name in {names}]")
@@ -78,7 +83,7 @@ def test_reserve_finds_each_npu_of_an_e8():
 
 def test_the_shared_npu_needs_its_clock():
     """Bit ZAPHOD of CLK_ENA, which is off in the emulator after a reset: the firmware sets it."""
-    with QemuBoard(Machine(board=E8)) as board:
+    with QemuBoard(Machine(emulated(E8))) as board:
         board.exec(
             "from machine import mem32\nclocks, first = mem32[0x1A602014], mem32[0x49042000]"
         )

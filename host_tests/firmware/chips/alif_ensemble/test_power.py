@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ethosu_tools import board_files, boards
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.errors import BoardError
-from ethosu_tools.qemu import Machine
+from ethosu_tools import boards
+from ethosu_tools.base.errors import BoardError
+from ethosu_tools.boards import board_files
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.kit import sharing
 from host_tests.kit.board_models import raised
@@ -68,7 +70,7 @@ def test_the_two_cores_share_no_memory(repo):
 @pytest.fixture
 def cores(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
     """A board that the test breaks."""
-    with QemuBoard(Machine(board=request.param, coherence="off")) as board:
+    with QemuBoard(Machine(emulated(request.param, coherence="off"))) as board:
         yield board
 
 

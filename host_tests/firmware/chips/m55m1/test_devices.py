@@ -4,9 +4,10 @@
 from collections.abc import Iterator
 
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.errors import BoardError
-from ethosu_tools.qemu import Machine
+from ethosu_tools.base.errors import BoardError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 BOARD = "NUMAKER_M55M1"
 
@@ -57,7 +58,7 @@ def transfer(size, source=at, target=at + 64, control=0x200200, attributes=0xF0A
 @pytest.fixture(scope="module")
 def chip(each_qemu: None) -> Iterator[QemuBoard]:
     """The board on each QEMU, with instruction-based time."""
-    with QemuBoard(Machine(board=BOARD, repeatable=True, coherence="off")) as board:
+    with QemuBoard(Machine(emulated(BOARD, coherence="off"), repeatable=True)) as board:
         board.exec(HELPERS)
         yield board
 
@@ -113,7 +114,7 @@ CLOCKED = {
 @pytest.mark.parametrize("device", CLOCKED)
 def test_a_device_without_a_clock_does_not_respond(device):
     clock, value, address = CLOCKED[device]
-    with QemuBoard(Machine(board=BOARD)) as board:
+    with QemuBoard(Machine(emulated(BOARD))) as board:
         board.exec("from machine import mem32")
         assert isinstance(board.eval(f"mem32[{address}]"), int)
         with pytest.raises(BoardError):
@@ -176,7 +177,7 @@ def test_the_unique_id_is_the_chips(chip):
 def test_the_prompt_is_on_the_uart():
     """More bytes than its FIFO can hold, in both directions."""
     data = bytes(range(256)) * 16
-    with QemuBoard(Machine(board=BOARD, console="uart")) as board:
+    with QemuBoard(Machine(emulated(BOARD, console="uart"))) as board:
         board.write_file("/bytes", data)
         assert board.read_file("/bytes") == data
 

@@ -4,11 +4,13 @@
 from collections.abc import Iterator
 
 import pytest
-from ethosu_tools import make_model, romfs, selftest, vela
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.model import ModelFile
-from ethosu_tools.qemu import Machine
-from ethosu_tools.tflite.metadata import put
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.compile import vela
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import ModelFile, make_model, romfs
+from ethosu_tools.model.tflite.metadata import put
+from ethosu_tools.sim import selftest
 
 from host_tests.kit.board_models import raised
 
@@ -34,7 +36,7 @@ def board(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
     source = ModelFile(make_model.small_cnn(), name="small_cnn.tflite")
     compiled = vela.compiled(source, "ethos-u55-256").file
     files = {"m.tflite": put(compiled.data, {selftest.NAME: selftest.make(source)})}
-    machine = Machine(board=BOARD, romfs=romfs.build(files), repeatable=request.param)
+    machine = Machine(emulated(BOARD), romfs=romfs.build(files), repeatable=request.param)
     with QemuBoard(machine) as board:
         board.exec(HELPERS)
         yield board

@@ -4,8 +4,9 @@
 from collections.abc import Iterator
 
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 BOARD = "KIT_PSE84_AI"
 
@@ -36,7 +37,7 @@ def transfer(control=COPY, source=source, target=target, x=row, y=0, next=0, poi
 @pytest.fixture(scope="module")
 def chip(emulator_only: None) -> Iterator[QemuBoard]:
     """The board, whose CPU and bus masters see the same bytes."""
-    with QemuBoard(Machine(board=BOARD, repeatable=True, coherence="off")) as board:
+    with QemuBoard(Machine(emulated(BOARD, coherence="off"), repeatable=True)) as board:
         board.exec(HELPERS)
         yield board
 

@@ -4,9 +4,10 @@
 import shutil
 
 import pytest
-from ethosu_tools import board_files
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards import board_files
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.firmware.conftest import build
 from host_tests.kit import firmware_image
@@ -39,7 +40,7 @@ def test_the_npu_is_non_secure_and_privileged():
 def test_a_secure_npu_gets_bus_errors(variant, compiled, small_models, example):
     """The memories accept only non-secure accesses."""
     model = compiled(small_models["small_cnn"], "ethos-u55-128")
-    with QemuBoard(Machine(board=BOARD, firmware=variant("SECURE"))) as board:
+    with QemuBoard(Machine(emulated(BOARD, firmware=variant("SECURE")))) as board:
         load(board, model)
         put(board, example)
         assert "bus error" in raised(board, "m.predict([x])")
@@ -51,7 +52,7 @@ def test_without_the_wait_for_the_other_core_nothing_is_switched_on(variant):
 
     Time is that of the instructions, or a busy host would make the start-up slow enough.
     """
-    with QemuBoard(Machine(board=BOARD, firmware=variant("HASTY"), repeatable=True)) as board:
+    with QemuBoard(Machine(emulated(BOARD, firmware=variant("HASTY")), repeatable=True)) as board:
         board.exec("from machine import mem32")
         assert board.eval("[mem32[at] for at in (0x44004090, 0x44602000, 0x42004050)]") == [0] * 3
         assert board.eval("__import__('ethosu').npus()") == []

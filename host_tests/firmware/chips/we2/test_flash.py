@@ -4,11 +4,13 @@
 from collections.abc import Iterator
 
 import pytest
-from ethosu_tools import make_model, romfs, selftest, vela
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.model import ModelFile
-from ethosu_tools.qemu import Machine
-from ethosu_tools.tflite.metadata import put
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.compile import vela
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import ModelFile, make_model, romfs
+from ethosu_tools.model.tflite.metadata import put
+from ethosu_tools.sim import selftest
 
 from host_tests.kit.board_models import raised
 
@@ -49,7 +51,7 @@ def image() -> bytes:
 
 def start(image: bytes, *faults: str) -> QemuBoard:
     options = [f"fault={fault}" for fault in faults]
-    return QemuBoard(Machine(board=BOARD, romfs=image, plugin_options=options))
+    return QemuBoard(Machine(emulated(BOARD), romfs=image, plugin_options=options))
 
 
 @pytest.fixture(scope="module")

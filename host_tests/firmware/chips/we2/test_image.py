@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.errors import BoardError
-from ethosu_tools.qemu import Machine
+from ethosu_tools.base.errors import BoardError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.firmware.conftest import build
 from host_tests.kit import sharing
@@ -127,7 +128,7 @@ def _reordered(image: Path, copy: Path, first: str) -> Path:
 
 
 def _start(image: Path) -> None:
-    with QemuBoard(Machine(board=NAME, firmware=image)):
+    with QemuBoard(Machine(emulated(NAME, firmware=image))):
         pass
 
 

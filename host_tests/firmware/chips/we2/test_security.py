@@ -4,11 +4,13 @@
 from collections.abc import Iterator
 
 import pytest
-from ethosu_tools import make_model, selftest, vela
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.model import ModelFile
-from ethosu_tools.qemu import Machine
-from ethosu_tools.tflite.metadata import put
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.compile import vela
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import ModelFile, make_model
+from ethosu_tools.model.tflite.metadata import put
+from ethosu_tools.sim import selftest
 
 from host_tests.kit.board_models import raised
 
@@ -44,7 +46,7 @@ def copy():
 
 @pytest.fixture
 def board(emulator_only: None) -> Iterator[QemuBoard]:
-    with QemuBoard(Machine(board=BOARD, coherence="off")) as board:
+    with QemuBoard(Machine(emulated(BOARD, coherence="off"))) as board:
         board.exec(HELPERS)
         yield board
 

@@ -2,9 +2,10 @@
 """The state in which the first boot stage leaves the core. An emulated stage runs first."""
 
 import pytest
-from ethosu_tools import board_files
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards import board_files
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.kit import sharing
 
@@ -32,7 +33,7 @@ def test_the_start_up_changes_what_would_harm_it(emulator_only, each_qemu, leave
     """The rest stays: non-secure regions, in which the firmware has nothing."""
     left = dict(leaves)
     assert any(register in left for register in ITNS) and left[SCR]
-    with QemuBoard(Machine(board=BOARD, coherence=coherence)) as board:
+    with QemuBoard(Machine(emulated(BOARD, coherence=coherence))) as board:
         assert {read(board, register) for register in ITNS} == {0}
         assert read(board, SCR) == 0
         assert read(board, SAU_CTRL) == left[SAU_CTRL] == 1

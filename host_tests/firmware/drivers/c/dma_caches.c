@@ -4,9 +4,11 @@
  * dma_copy.c, DRIVER the driver of a controller, FAKE that controller.
  *
  * The cache is the one of tools/npu_sim/coherence.h, which writes back and fetches lines at random
- * moments. The controller uses other addresses than the CPU.
+ * moments. The controller uses other addresses than the CPU, and than the NPU. A barrier completes
+ * the CPU's stores for a transfer only if the transfer is started after it.
  *
- *     dma_caches COPIES SEED     # exit code 1 and a message when a copy is wrong
+ *     dma_caches COPIES SEED CACHE   # 0 write-back, 1 write-through, 2 none: enum ethosu_cache;
+ *                                    # exit code 1 and a message when a copy is wrong
  */
 #include FRAME  // with its statics
 #include DRIVER // the same
@@ -25,6 +27,7 @@ static _Alignas(COHERENCE_LINE) uint8_t nothing;
 #define WINDOW_BASE 0x60000000u
 #define WINDOW_SIZE 0x00040000u
 #define WINDOW_BUS 0x90000000u /**< where the controller sees it */
+#define WINDOW_NPU 0x70000000u /**< where the NPU sees it; the controller sees nothing there */
 #define SHARED_BUS 0xA0000000u /**< where it sees what the driver shares with it */
 #define SHARED_SIZE 512u
 
@@ -40,9 +43,9 @@ static bool hung; /**< the transfer under way never ends */
 static uint8_t expected[WINDOW_SIZE];
 static uint32_t neighbours[2];
 
-static const struct ethosu_memory window_table[] = {
-    {"window", (void *)WINDOW_BASE, (void *)(WINDOW_BASE + WINDOW_SIZE), .npu_address = WINDOW_BUS,
-     .masters = ETHOSU_MASTERS_ALL},
+static struct ethosu_memory window_table[] = {
+    {"window", (void *)WINDOW_BASE, (void *)(WINDOW_BASE + WINDOW_SIZE), .npu_address = WINDOW_NPU,
+     .dma_address = WINDOW_BUS, .masters = ETHOSU_MASTERS_ALL},
     {"shared", &SHARED, &SHARED + 1, .npu_address = SHARED_BUS, .masters = ETHOSU_MASTERS_READ},
 };
 const struct ethosu_board ethosu_board = {
@@ -74,6 +77,16 @@ static void live(void)
     }
 }
 
+static bool fake_begun(void);
+
+/** A barrier of the driver, in the place of ethosu_io.h's. */
+void ethosu_io_barrier(void)
+{
+    if (!fake_begun()) {
+        coherence_barrier(&cache);
+    }
+}
+
 /** Like the firmware's hooks, these end with a barrier. */
 static void maintain(enum coherence_operation operation, uint64_t base, size_t size)
 {
@@ -95,16 +108,24 @@ void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int coun
     maintain(COHERENCE_CLEAN_INVALIDATE, *base, *size);
 }
 
-static void add_ranges(uint32_t seed)
+static void add_ranges(uint32_t seed, enum ethosu_cache kind)
 {
+    static const enum coherence_attribute attributes[] = {
+        [ETHOSU_CACHE_WRITE_BACK] = COHERENCE_WRITE_BACK,
+        [ETHOSU_CACHE_WRITE_THROUGH] = COHERENCE_WRITE_THROUGH,
+        [ETHOSU_CACHE_NONE] = COHERENCE_UNCACHED,
+    };
+    window_table[0].cache = window_table[1].cache = (uint8_t)kind;
     const struct coherence_range ranges[] = {
         {.base = WINDOW_BASE,
+         .attribute = attributes[kind],
          .size = WINDOW_SIZE,
          .cpu = cpu,
          .memory = memory,
          .snapshot = snapshot,
          .state = state},
         {.base = (uintptr_t)&SHARED,
+         .attribute = attributes[kind],
          .size = sizeof SHARED,
          .cpu = (uint8_t *)&SHARED,
          .memory = shared_memory,
@@ -240,11 +261,12 @@ static bool callers_that_cannot_wait_copy_alone(void)
 
 int main(int count, char **arguments)
 {
-    int copies = count == 3 ? atoi(arguments[1]) : 0;
-    random_state = count == 3 ? (uint32_t)atoi(arguments[2]) : 0;
+    check(count == 4, "arguments: COPIES SEED CACHE");
+    int copies = atoi(arguments[1]);
+    random_state = (uint32_t)atoi(arguments[2]);
     ethosu_ext_memory_use(&ethosu_board);
     cpu = map_at(WINDOW_BASE, WINDOW_SIZE);
-    add_ranges(random_state);
+    add_ranges(random_state, (enum ethosu_cache)atoi(arguments[3]));
     fake_prepare(map_at(dma_board.base, 0x9000));
     if (!callers_that_cannot_wait_copy_alone()) {
         puts("a transfer was begun by a caller that cannot wait for it");

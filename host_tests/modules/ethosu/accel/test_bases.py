@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from ethosu_tools import tflite
+from ethosu_tools.model import tflite
 
 NPU = "ethos-u65-256"
 CONSTANTS, OWN_LINES = 2, 4

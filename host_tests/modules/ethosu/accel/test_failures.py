@@ -11,9 +11,10 @@ import re
 
 import numpy as np
 import pytest
-from ethosu_tools import Model, library
-from ethosu_tools.errors import BoardError, InputError
-from ethosu_tools.make_model import Net
+from ethosu_tools import Model
+from ethosu_tools.base import library
+from ethosu_tools.base.errors import BoardError, InputError
+from ethosu_tools.model.make_model import Net
 
 from host_tests.kit.reference_cases import assert_exact
 

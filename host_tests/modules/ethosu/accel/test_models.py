@@ -2,8 +2,8 @@
 """Models through the kernel interface: no unnecessary copies, state, two at once."""
 
 import pytest
-from ethosu_tools import tflite
-from ethosu_tools.accel import AccelModel
+from ethosu_tools.addons.linux.accel import AccelModel
+from ethosu_tools.model import tflite
 
 from host_tests.kit.reference_cases import assert_exact, make_case
 

@@ -6,8 +6,6 @@ benchmark) call tf.signal and librosa. `mfcc` and `log_mel` implement the docume
 functions in double precision.
 """
 
-import ctypes
-import math
 import os
 import subprocess
 import tempfile
@@ -26,8 +24,6 @@ MFCC_ERROR = 0.05
 # For bands within RANGE of the loudest one of their row, and for the others. Bands below FAINTEST
 # contain only rounding errors of silence.
 DECIBEL_ERROR, FAINT_DECIBEL_ERROR, RANGE, FAINTEST = 0.01, 0.1, 80, -80
-# Bands with a weight close to a half, see AT_A_HALF of make_tables.py.
-AT_A_HALF = (32, 33, 38, 39)
 
 
 def micro(samples):
@@ -39,21 +35,6 @@ def micro(samples):
         if result.features:
             rows.append(result.features)
     return np.round(np.array(rows).reshape(-1, 40) / 0.0390625).astype(np.uint16)
-
-
-def bands():
-    """Bands of the micro frontend for which this PC's C library gives the same result as newlib.
-
-    Since glibc 2.41 log1pf() is correctly rounded. Older versions and newlib are not, which affects
-    two of 236 weights.
-    """
-    library = ctypes.CDLL(None)
-    library.log1pf.restype, library.log1pf.argtypes = ctypes.c_float, [ctypes.c_float]
-    frequencies = (
-        np.arange(5, 241, dtype=np.float32) * np.float32(31.25) / np.float32(700)
-    ).tolist()
-    exact = all(library.log1pf(one) == np.float32(math.log1p(one)) for one in frequencies)
-    return [band for band in range(40) if not exact or band not in AT_A_HALF]
 
 
 def spectra(samples, window, fft, hop):

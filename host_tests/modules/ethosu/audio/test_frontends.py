@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools.wakeword import speech
+from ethosu_tools.addons.wakeword import keywords, speech
 
 from . import references
 
 HERE = Path(__file__).parent
 SOUNDS = references.sounds()
+BANDS = list(keywords.bands())
 
 
 def floats(data: bytes, values: int):
@@ -23,8 +24,7 @@ def floats(data: bytes, values: int):
 @pytest.mark.parametrize("name", SOUNDS)
 def test_the_micro_frontend_equals_pymicro_features(run, name):
     rows = np.frombuffer(run(SOUNDS[name].tobytes(), "micro", 160), np.uint16).reshape(-1, 40)
-    bands = references.bands()
-    assert np.array_equal(rows[:, bands], references.micro(SOUNDS[name])[:, bands])
+    assert np.array_equal(rows[:, BANDS], references.micro(SOUNDS[name])[:, BANDS])
 
 
 @pytest.mark.parametrize("voice", ["en-us", "en-gb"])
@@ -32,7 +32,7 @@ def test_features_of_speech_equal_those_of_pymicro_features(run, voice):
     samples = speech.say("okay nabu, what is the weather like in the mountains?", voice)
     rows = np.frombuffer(run(samples.tobytes(), "micro", 160), np.uint16).reshape(-1, 40)
     assert len(rows) > 300 and rows.max() > 500
-    assert np.array_equal(rows, references.micro(samples))
+    assert np.array_equal(rows[:, BANDS], references.micro(samples)[:, BANDS])
 
 
 def test_roots_are_rounded_as_the_library_rounds_them(run):

@@ -4,9 +4,10 @@
 import re
 
 import pytest
-from ethosu_tools import romfs
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
 
 from host_tests.kit import firmware_image
 from host_tests.kit.board_models import raised
@@ -21,8 +22,8 @@ _FILE = "f = bytearray(open('/model.tflite', 'rb').read())\n"
 TABLES = {
     "Model": [
         ("ethosu.Model()", "TypeError 'source' argument required"),
-        ("ethosu.Model(None)", "TypeError model is of type NoneType, expected a buffer"),
-        ("ethosu.Model(5)", "TypeError model is of type int"),
+        ("ethosu.Model(None)", "TypeError model is of type NoneType, expected a path or"),
+        ("ethosu.Model(5)", "TypeError model is of type int, expected a path or a buffer"),
         ("ethosu.Model([])", "TypeError model is of type list"),
         ("ethosu.Model('/nothing')", "OSError 2 '/nothing' cannot be opened"),
         ("ethosu.Model('')", "OSError "),
@@ -76,7 +77,9 @@ TABLES = {
         ("m.predict([None])", "TypeError input 0 is of type NoneType, expected a buffer"),
         ("m.predict([{}])", "TypeError input 0 is of type dict"),
         ("m.predict([bytearray(3)])", "ValueError input 0 has 3 bytes, expected 768 (int8)"),
-        ("m.predict(['abc'])", "TypeError input 0 has typecode 'B', expected 'b' (int8), or a"),
+        ("m.predict(['abc'])", "TypeError input 0 is of type str, expected a buffer, numbers or a"),
+        ("m.predict({'0': x})", "TypeError expected a list of buffers, [x], found one of type di"),
+        ("m.predict('abc')", "TypeError expected a list of buffers, [x], found one of type str"),
         ("m.predict([bytearray()])", "ValueError input 0 has 0 bytes"),
         ("m.predict([array('h', range(384))])", "TypeError input 0 has typecode 'h', expected 'b'"),
         ("m.predict([array('O', [0] * 192)])", "TypeError input 0 has typecode 'O'"),
@@ -120,6 +123,8 @@ TABLES = {
         ("t = m.inputs[0]\nt.quantize()", "TypeError numbers is of type NoneType"),
         ("t.quantize(5)", "TypeError numbers is of type int, expected a buffer or list"),
         ("t.quantize(m)", "TypeError numbers is of type Model"),
+        ("t.quantize('a' * 768)", "TypeError numbers is of type str, expected a buffer or list"),
+        ("t.dequantize('a' * 768)", "TypeError raw is of type str, expected a buffer or list"),
         ("t.quantize(array('O', [1] * 768))", "TypeError numbers is of type array"),
         ("t.quantize([])", "ValueError numbers: 0 values given, expected 768"),
         ("t.quantize([0] * 767 + ['a'])", "TypeError can't convert str to float"),
@@ -354,6 +359,46 @@ def test_an_arena_that_the_npu_cannot_access_is_rejected(emulated, address):
     check(emulated, [("ethosu.Model('/model.tflite', arena=place)", "OSError 14 arena at 0x")])
 
 
+# Each argument that the CPU reads or writes, and its name in the message.
+_FAR = [
+    ("ethosu.Model(far(65536))", "model"),
+    ("ethosu.Model('/model.tflite', data=far(64))", "data"),
+    ("m.predict([far(len(x))])", "input"),
+    ("m.run_into([x], [far(10)])", "output"),
+    ("asyncio.run(m.run([far(len(x))]))", "input"),
+    ("m.predict([memoryview(far(len(x)))])", "input"),
+    ("m.run_into([x], [memoryview(far(10))])", "output"),
+    ("m.inputs[0].quantize(far(len(x)))", "numbers"),
+    ("m.inputs[0].quantize([1.0] * len(x), far(len(x)))", "into"),
+    ("m.outputs[0].dequantize(far(10))", "raw"),
+    ("with ethosu.reserve() as n: n.invoke(far(64), [])", "payload"),
+    ("ethosu_image.argmax(far(64))", "numbers"),
+    ("ethosu_image.above(far(64), 1)", "numbers"),
+    ("ethosu_image.Input(far(64), (8, 8))(bytearray(64), (8, 8, 1), 'b')", "pixels"),
+    ("ethosu_image.Input(bytes(64), (8, 8))(far(64), (8, 8, 1), 'b')", "memory"),
+    ("ethosu_image.Input(bytes(64), (8, 8), table=far(256))", "numbers"),
+    ("ethosu_audio.MicroFrontend().process(far(960), array('H', range(400)))", "samples"),
+    ("ethosu_audio.Ring(64).write(far(64))", "samples"),
+    ("ethosu_audio.Ring(64).readinto(far(64))", "buffer"),
+]
+
+
+@pytest.mark.parametrize("address", ["NPU", "0xFFFFFF00"])
+def test_the_cpu_does_not_access_what_is_no_memory_of_the_board(emulated, address):
+    """The board has registers there, or nothing, and would reset."""
+    emulated.exec(_SETUP + "import ethosu_audio, ethosu_image, uctypes")
+    emulated.exec(f"def far(size): return uctypes.bytearray_at({address}, size)")
+    check(emulated, [(code, f"OSError 14 {name}: ") for code, name in _FAR])
+
+
+def test_a_model_at_null_is_refused(emulator_only):
+    """Of most boards."""
+    with QemuBoard(Machine(emulated("NUMAKER_M55M1"))) as board:
+        board.exec("import ethosu, uctypes")
+        found = raised(board, "ethosu.Model(uctypes.bytearray_at(0, 65536))")
+    assert found == "OSError 14 model: 65536 bytes at 0x0 are not in a memory of this board"
+
+
 def test_full_heap(api):
     """Calls that need memory report MemoryError; run_into() needs none. The heap is full."""
     api.exec(
@@ -458,7 +503,7 @@ def test_a_model_checks_for_the_stack_that_loading_needs(
     apart = made.quantised_ends(small_models["small_cnn"], made.external(blob, key))
     files["apart.pte"] = apart.encode()
     files["apart.ptd"] = program_writer.data_file({"another": b"data", key: blob.weights})
-    with QemuBoard(Machine(npu, romfs=romfs.build(files))) as board:
+    with QemuBoard(Machine(emulated(npu=npu), romfs=romfs.build(files))) as board:
         board.exec(
             "import ethosu, micropython, os, uctypes\n"
             f"stack = uctypes.bytearray_at({top} - 24576, 24576)\n"

@@ -5,8 +5,8 @@ import ast
 
 import numpy as np
 import pytest
-from ethosu_tools import oracle
-from ethosu_tools.wakeword import keywords, speech
+from ethosu_tools.addons.wakeword import keywords, speech
+from ethosu_tools.sim import oracle
 
 from host_tests.kit.board_models import raised
 from host_tests.modules.ethosu.audio import references

@@ -2,11 +2,12 @@
 """Callbacks while a model or NPU is between two states are deferred, or do no harm."""
 
 import pytest
-from ethosu_tools import romfs
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.make_model import Net, remember_from
-from ethosu_tools.qemu import Machine
-from ethosu_tools.tflite.writer import Graph
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
+from ethosu_tools.model.make_model import Net, remember_from
+from ethosu_tools.model.tflite.writer import Graph
 
 from host_tests.kit.board_models import MODEL, raised
 
@@ -159,7 +160,7 @@ _DURING_A_LOAD = {
 def long_load(emulator_only, board_npu, compiled, many_layers):
     """A board that loads a model from ROM while a callback runs an action: `go(action)`."""
     image = romfs.build({"model.tflite": compiled(many_layers, board_npu).read_bytes()})
-    with QemuBoard(Machine(board_npu, romfs=image)) as board:
+    with QemuBoard(Machine(emulated(npu=board_npu), romfs=image)) as board:
         board.exec(
             "import ethosu, gc, machine, micropython, vfs\n"
             "x = bytearray((i * 37) & 255 for i in range(512))\n"

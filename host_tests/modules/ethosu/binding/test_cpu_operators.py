@@ -2,9 +2,10 @@
 """Time-out, Ctrl-C and cancel() stop CPU operators; the next inference is exact."""
 
 import pytest
-from ethosu_tools import romfs
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
 
 from host_tests.kit import board_models
 from host_tests.kit.board_models import raised
@@ -67,7 +68,7 @@ def test_ctrl_c_ends_a_load_that_takes_long(board_npu):
             "pool.tflite": long_runs.slow_pool(16, 15),
         }
     )
-    with QemuBoard(Machine(board_npu, romfs=image)) as board:
+    with QemuBoard(Machine(emulated(npu=board_npu), romfs=image)) as board:
         board.exec("import ethosu\nbegun = ended = 0")
         board_models.interrupt(
             board,

@@ -6,10 +6,10 @@ import struct
 import zipfile
 
 import pytest
-from ethosu_tools import flatbuffer_writer
 from ethosu_tools.cli import main
-from ethosu_tools.flatbuffer_writer import f32, f32s, i8, u8
-from ethosu_tools.tflite.metadata import put
+from ethosu_tools.model.tflite import flatbuffer_writer
+from ethosu_tools.model.tflite.flatbuffer_writer import f32, f32s, i8, u8
+from ethosu_tools.model.tflite.metadata import put
 
 from host_tests.kit.board_models import MODEL, raised
 

@@ -10,9 +10,9 @@ import subprocess
 import sys
 
 import pytest
-from ethosu_tools import paths
-from ethosu_tools.make_model import LARGE_MODELS
-from ethosu_tools.wakeword import keywords
+from ethosu_tools.addons.wakeword import keywords
+from ethosu_tools.base import paths
+from ethosu_tools.model.make_model import LARGE_MODELS
 
 from host_tests.modules.ethosu import overhead
 from host_tests.modules.ethosu.overhead import AIMS
@@ -99,13 +99,16 @@ def test_a_file_is_read_once_to_measure_and_load(figures):
     """Reading its tables again would take 2,400 more; clearing the arena is 280 of these."""
     row = figures["models"]["small_cnn"]
     in_c = row["instructions_to_load_in_c_unverified"]
-    assert row["instructions_to_load_unverified"] - in_c <= 5_600
+    assert row["instructions_to_load_unverified"] - in_c <= 5_700
 
 
 def test_a_result_costs_little_more_than_its_copies(figures):
-    """768 bytes are copied to the arena, 10 from there to an array, which is new, in a list."""
+    """768 bytes are copied to the arena, 10 from there to an array, which is new, in a list.
+
+    The array is made before the inference, and filled after it: 28 instructions more than at once.
+    """
     row = figures["models"]["small_cnn"]
-    assert row["instructions_per_predict"] - row["instructions_per_run_into"] <= 800
+    assert row["instructions_per_predict"] - row["instructions_per_run_into"] <= 840
 
 
 def test_text_by_folder(figures):

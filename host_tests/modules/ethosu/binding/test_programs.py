@@ -3,11 +3,11 @@
 
 import numpy as np
 import pytest
-from ethosu_tools import romfs
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.errors import RemoteError
-from ethosu_tools.model import ModelFile, describe
-from ethosu_tools.qemu import Machine
+from ethosu_tools.base.errors import RemoteError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import ModelFile, describe, romfs
 
 from host_tests.modules.ethosu import overhead
 from host_tests.modules.ethosu.runtime.executorch import made, program_writer
@@ -106,7 +106,7 @@ def files(cases, raw, board_npu, compiled, small_models):
 @pytest.fixture(scope="module")
 def board(cases, files, board_npu):
     """A board with the programs, and each case's input and output as `x_NAME` and `y_NAME`."""
-    with QemuBoard(Machine(board_npu, romfs=romfs.build(files))) as board:
+    with QemuBoard(Machine(emulated(npu=board_npu), romfs=romfs.build(files))) as board:
         board.exec("import ethosu, asyncio\nfrom array import array")
         for name, case in cases.items():
             board.exec(f"x_{name} = bytearray({case.inputs[0].tobytes()!r})")
@@ -273,6 +273,7 @@ def test_tensors_are_tensors(board, cases):
 
 
 def test_info_of_a_program(board, board_npu, cases, raw):
+    board.exec("calls = ethosu.Model('/rom/calls.pte')")
     described = describe(cases["real"].program)
     board.exec("i = real.info()")
     assert board.eval("i['cpu_operators']") == described.cpu_operators
@@ -284,6 +285,9 @@ def test_info_of_a_program(board, board_npu, cases, raw):
     )
     assert "integer I/O" in board.eval("i['notes'][0]")
     assert board.eval("integer.info()['notes']") == ()
+    # Integer ends already: the conversions are inside, and the advice could not be followed.
+    found = board.eval("(lambda i: (i['quantized_values'] > 0, i['notes']))(calls.info())")
+    assert found == (True, ())
 
 
 @pytest.mark.parametrize("name", ["good", "near"])
@@ -343,12 +347,15 @@ def test_another_method(board):
     [
         ("ethosu.Model('/rom/integer.pte', method='third')", "no method third, but 6 others"),
         ("ethosu.Model('/rom/integer.pte', method=3)", "TypeError"),
-        ("ethosu.Model('/rom/small_cnn.tflite', method='forward')", "has no methods"),
+        (
+            "ethosu.Model('/rom/small_cnn.tflite', method='forward')",
+            "has neither methods nor signatures",
+        ),
         ("integer.predict([bytearray(3)])", "input 0 has 3 bytes"),
         ("integer.selftest()", "model has no self-test"),
         ("integer.method('third')", "no method third, but 6 others"),
         ("integer.method(3)", "TypeError"),
-        ("ethosu.Model('/rom/small_cnn.tflite').method('x')", "has no methods"),
+        ("ethosu.Model('/rom/small_cnn.tflite').method('x')", "has neither methods nor signatures"),
         ("ethosu.Model('/rom/small_cnn.tflite', data=b'x')", r"has no data file \(.ptd\), 1 byte"),
         ("ethosu.Model('/rom/alone.pte')", r"another file \(.ptd\), which was not given"),
         ("ethosu.Model('/rom/apart.pte', data=3)", "data"),

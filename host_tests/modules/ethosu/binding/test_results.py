@@ -61,7 +61,19 @@ def test_fomo(heads):
         (c, real[0, y, x, c], corners((x + 0.5) / 8, (y + 0.5) / 6, 1 / 8, 1 / 6))
         for y in range(6) for x in range(8) for c in (1, 2) if real[0, y, x, c] >= 0.75
     ]  # fmt: skip
-    same(decoded(heads, "FOMO(0.75)", (values, 1 / 256, -128)), wanted)
+    same(decoded(heads, "FOMO(threshold=0.75)", (values, 1 / 256, -128)), wanted)
+
+
+@pytest.mark.parametrize(("size", "wide", "high"), [("2.0", 2, 2), ("(3.0, 0.5)", 3, 0.5)])
+def test_fomo_has_boxes_of_other_sizes(heads, size, wide, high):
+    cells = np.full((1, 4, 8, 2), -128, np.int8)
+    cells[0, 1, 2, 1] = 100
+    heads.exec(
+        f"model = Model(((1, 4, 8, 2), 1 / 256, -128))\nout = array('b', {cells.tobytes()!r})"
+    )
+    ((label, _, box),) = heads.eval(f"results.FOMO(size={size})(model, None, [out])")
+    assert label == 1
+    assert box == pytest.approx(corners(2.5 / 8, 1.5 / 4, wide / 8, high / 4))
 
 
 def test_fomo_joins_cells_that_touch(heads):
@@ -120,8 +132,17 @@ def test_yolo_v2(heads):
         assert (one[0], one[1], *one[2]) == pytest.approx((other[0], other[1], *other[2]), rel=1e-5)
 
 
-@pytest.mark.parametrize("logits", [False, True])
-def test_ssd(heads, logits):
+@pytest.mark.parametrize(
+    ("logits", "form"),
+    [
+        (False, "array('f', [n for row in rows for n in row])"),
+        (True, "rows"),
+        (True, "[list(row) for row in rows]"),
+        (True, "tuple(array('d', row) for row in rows)"),
+        (True, "memoryview(array('f', [n for row in rows for n in row]))"),
+    ],
+)
+def test_ssd(heads, logits, form):
     rng = np.random.default_rng(5)
     boxes, box = raw(rng, (1, 50, 4), 0.05, 2)
     scale, zero = (0.05, 0) if logits else (1 / 256, -128)
@@ -135,9 +156,31 @@ def test_ssd(heads, logits):
             ay, ax, ah, aw = anchors[i]
             place = corners(x * aw + ax, y * ah + ay, np.exp(w) * aw, np.exp(h) * ah)
             wanted.append((c, real[0, i, c], place))
-    heads.exec(f"anchors = array('f', {[float(a) for a in anchors.flat]!r})")
-    head = f"SSD(0.9, anchors=anchors, logits={logits})"
+    heads.exec(f"rows = {[tuple(map(float, row)) for row in anchors]!r}")
+    head = f"SSD(0.9, anchors={form}, logits={logits})"
     same(decoded(heads, head, (boxes, 0.05, 2), (scores, scale, zero)), wanted)
+
+
+def test_ssd_without_background_with_other_scales(heads):
+    """Label 0 counts; a box is divided by the scales of y, x, height, width."""
+    boxes, scores = np.array([[[10, 20, 0, 0]]], np.int8), np.array([[[90, 80]]], np.int8)
+    head = (
+        "SSD(threshold=0.85, anchors=[(.5, .5, .2, .4)], scales=(20, 10, 5, 5), background=False)"
+    )
+    found = decoded(heads, head, (boxes, 1.0, 0), (scores, 0.01, 0))
+    ((label, score, box),) = found
+    assert (label, score) == (0, pytest.approx(0.9))
+    assert box == pytest.approx(corners(2 * 0.4 + 0.5, 0.5 * 0.2 + 0.5, 0.4, 0.2), rel=1e-6)
+
+
+def test_a_head_removes_boxes_that_overlap_more_than_its_limit(heads):
+    """Two boxes of one label, IoU 0.5."""
+    rows = np.array([[[50, 50, 100, 100, 100, 90], [50, 25, 100, 50, 100, 80]]], np.int8)
+    heads.exec(
+        f"model = Model(((1, 2, 6), 0.01, 0))\nout = array('b', {rows.tobytes()!r})\n"
+        "def count(limit): return len(results.YoloV5(limit=limit)(model, None, [out]))"
+    )
+    assert heads.eval("[count(limit) for limit in (0.4, 0.6)]") == [1, 2]
 
 
 def test_ssd_with_its_postprocessing_in_the_model(heads):
@@ -156,11 +199,19 @@ def test_softmax_and_top(heads):
     heads.exec("v = array('b', [-5, 100, 7, 99])\nmodel = Model(((1, 4), 0.1, 1))")
     values = np.array([-5, 100, 7, 99])
     powers = np.exp((values - 100) * 0.1)
-    assert heads.eval("list(results.softmax(v, 0.1))") == pytest.approx(powers / powers.sum())
-    assert heads.eval("results.top(model, v, 2)") == [
-        (1, pytest.approx(9.9)),
-        (3, pytest.approx(9.8)),
-    ]
+    assert heads.eval("list(results.softmax(v, scale=0.1, zero_point=7))") == pytest.approx(
+        powers / powers.sum()
+    )
+    heads.exec("other = Model(((1, 2), 1.0, 0), ((1, 4), 0.1, 1))")
+    two = heads.eval("results.top(model, v, count=2)")
+    assert (
+        two
+        == heads.eval("results.top(other, v, 2, index=1)")
+        == [
+            (1, pytest.approx(9.9)),
+            (3, pytest.approx(9.8)),
+        ]
+    )
     heads.exec("model.labels = ['a', 'b', 'c', 'd']")
     assert heads.eval("[label for label, _ in results.top(model, v)]") == ["b", "d", "c", "a"]
 
@@ -197,7 +248,7 @@ def test_soft_nms(heads):
     """Scores by the paper's formula: two boxes of one label and one of another."""
     found = [(0, 0.9, (0.0, 0.0, 1.0, 1.0)), (0, 0.8, (0.0, 0.0, 1.0, 0.5)),
              (1, 0.7, (0.0, 0.0, 1.0, 1.0))]  # fmt: skip
-    kept = heads.eval(f"results.nms({found!r}, 0.01, sigma=0.1)")
+    kept = heads.eval(f"results.nms({found!r}, threshold=0.01, sigma=0.1)")
     assert [each[0] for each in kept] == [0, 1, 0]
     assert kept[2][1] == pytest.approx(0.8 * np.exp(-0.25 / 0.1))
     assert len(heads.eval(f"results.nms({found!r}, 0.1, sigma=0.1)")) == 2

@@ -2,9 +2,9 @@
 """Models with built-in test data: `ethosu compile --selftest`, then Model.selftest()."""
 
 import pytest
-from ethosu_tools import selftest
 from ethosu_tools.cli import main
-from ethosu_tools.tflite.metadata import get, put
+from ethosu_tools.model.tflite.metadata import get, put
+from ethosu_tools.sim import selftest
 
 from host_tests.kit.board_models import MODEL, raised
 

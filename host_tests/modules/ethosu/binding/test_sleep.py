@@ -2,8 +2,9 @@
 """While a task awaits the NPU the CPU sleeps, and only the NPU's interrupt wakes the loop."""
 
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.kit import firmware_image
 
@@ -15,7 +16,7 @@ def slow(emulator_only, board_npu, compiled, small_models, example):
     The NPU runs at 32 MHz on each board, because a faster one finishes before the CPU can sleep.
     """
     _, x, y = example
-    slow_npu = Machine(board_npu, repeatable=True, plugin_options=["timing=model:32"])
+    slow_npu = Machine(emulated(npu=board_npu), repeatable=True, plugin_options=["timing=model:32"])
     with QemuBoard(slow_npu) as board:
         board.write_file(
             "/model.tflite", compiled(small_models["small_cnn"], board_npu).read_bytes()

@@ -29,11 +29,10 @@ def test_names_of_the_module(stub, api):
 def test_names_of_the_classes(stub, api):
     for name, node in classes(stub).items():
         found = set(api.eval(f"dir(ethosu.{name})")) - INTERNAL
-        public = {one for one in found if not one.startswith("_") or one.startswith("__")}
         names = documented(node.body)[0]
-        assert public <= names, name
+        assert found <= names, name  # neither Tab nor help() show what is internal
         methods = {one.name for one in functions(node.body)}
-        assert methods - SLOTS <= public, name
+        assert methods - SLOTS <= found, name
 
 
 def test_the_module_keeps_the_contract(stub, api):
@@ -139,11 +138,72 @@ def test_the_stub_of_the_emulator(board, repo, request):
     assert set(board.eval("dir(emulator)")) - INTERNAL == names
 
 
+# What OpenMV's functions have and these ignore.
+NO_EFFECT = {("Model.__init__", "load_to_fb"), ("Image.__init__", "copy_to_fb")}
+
 # Modules in Python are their own stubs, so they need no board.
 IN_PYTHON = [
     *REPO.glob("modules/ethosu/binding/python/[!_]*.py"),
     *REPO.glob("modules/ml/ml/**/*.py"),
 ]
+
+
+def optional(tree):
+    """Optional parameters of public functions and classes: (where, name)."""
+    for node in tree:
+        name = getattr(node, "name", "_")
+        if name.startswith("_"):
+            continue
+        body = node.body if isinstance(node, ast.ClassDef) else [node]
+        for function in body:
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            if function.name.startswith("_") and function.name != "__init__":
+                continue
+            given = function.args
+            by_place = [*given.posonlyargs, *given.args][-len(given.defaults) or 10**6 :]
+            for parameter in (*by_place, *given.kwonlyargs):
+                yield f"{name}.{function.name}", parameter.arg
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*IN_PYTHON, *REPO.glob("modules/openmv/*.py")],
+    ids=lambda path: str(path.relative_to(REPO)),
+)
+def test_each_optional_parameter_is_used_by_a_test(path):
+    """By name, in code that runs on a board: a form that a docstring promises, and no code runs."""
+    public = sharing.script(REPO / "tools/setup/book.py").public
+    room = path.relative_to(REPO / "modules").parts[0]
+    tests = REPO / "host_tests/modules" / ("ethosu/binding" if room == "ethosu" else room)
+    text = "\n".join(each.read_text() for each in tests.rglob("*.py"))
+    missing = {
+        each for each in optional(public(ast.parse(path.read_text())))
+        if not re.search(rf"\b{each[1]}=", text)
+    }  # fmt: skip
+    assert missing <= NO_EFFECT, missing - NO_EFFECT
+
+
+# Of each module and class the values that its examples take for granted.
+EXAMPLES = {
+    "ethosu": "NAME = '/model.tflite'; v = [0.5] * len(x)",
+    "ethosu.Model": "source = '/model.tflite'; y = bytearray(len(golden))",
+    "ethosu_audio": "samples = array('h', bytes(1600))",
+    "ethosu_image": (
+        "from ethosu_image import *; frame = bytearray(2 * 320 * 240); model = m; limit = 100"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_examples_of_help_run(api, name):
+    """The indented lines; `await` needs a task."""
+    api.exec(f"import asyncio, ethosu_audio, ethosu_image\n{EXAMPLES[name]}\nhelp({name})")
+    lines = [line for line in api.eval(f"{name}.__doc__").splitlines() if line[:1] == " "]
+    assert len(lines) >= 2
+    for line in lines:
+        code = re.sub(r"await (.*\))", r"asyncio.run(\1)", line.partition("#")[0].strip())
+        api.exec(code.replace("'/rom/NAME.tflite'", "NAME").replace('"/rom/NAME.tflite"', "NAME"))
 
 
 def untyped(body):

@@ -5,8 +5,9 @@ import os
 
 import pytest
 from ethosu_tools import boards
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.kit import sharing
 from host_tests.kit.board_models import MODEL, raised
@@ -24,7 +25,7 @@ def ulab(request, build_dir, board_npu, compiled, small_models, example):
     sharing.make("firmware", f"BOARD={name}", f"ULAB_DIR={source}")
     _, x, y = example
     firmware = build_dir / f"firmware/{name}-ulab/firmware.elf"
-    with QemuBoard(Machine(board_npu, firmware=firmware)) as board:
+    with QemuBoard(Machine(emulated(npu=board_npu, firmware=firmware))) as board:
         board.write_file(MODEL, compiled(small_models["small_cnn"], board_npu).read_bytes())
         board.exec(
             "import ethosu\nfrom array import array\nfrom ulab import numpy as np\n"

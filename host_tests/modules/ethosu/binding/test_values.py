@@ -4,9 +4,9 @@
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools.plan import record
-from ethosu_tools.tflite import OFFSETS_NAME, metadata
-from ethosu_tools.tflite.writer import Graph, write
+from ethosu_tools.compile.plan import record
+from ethosu_tools.model.tflite import OFFSETS_NAME, metadata
+from ethosu_tools.model.tflite.writer import Graph, write
 
 from host_tests.kit.board_models import MODEL, raised
 from host_tests.modules.ethosu.runtime.kernels import maker, plan_writer

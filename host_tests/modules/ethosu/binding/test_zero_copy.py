@@ -3,14 +3,17 @@
 
 import numpy as np
 import pytest
-from ethosu_tools import boards, romfs
-from ethosu_tools.board import QemuBoard
+from ethosu_tools import boards
+from ethosu_tools.boards.setup import emulated
 from ethosu_tools.cli import main
-from ethosu_tools.make_model import Net
-from ethosu_tools.oracle import Oracle
-from ethosu_tools.qemu import Machine
-from ethosu_tools.tflite.metadata import put
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
+from ethosu_tools.model.make_model import Net
+from ethosu_tools.model.tflite.metadata import put
+from ethosu_tools.sim.oracle import Oracle
 
+from host_tests.kit import firmware_image
 from host_tests.kit.board_models import raised
 
 SIZE = 300 << 10
@@ -35,7 +38,7 @@ def large(board_npu, tmp_path_factory):
 def board_with_rom(emulator_only, large, board_npu):
     """A board with the model in its ROM, at an odd address after another file."""
     image = romfs.build({"a_note.txt": b"odd", "large.tflite": large[1].read_bytes()})
-    machine = Machine(board_npu, romfs=image)
+    machine = Machine(emulated(npu=board_npu), romfs=image)
     with QemuBoard(machine) as board:
         yield board
 
@@ -95,7 +98,24 @@ def test_a_misaligned_model_is_copied_once_and_reports_it(deployed):
     )
     info = deployed.eval("m.info()")
     assert SIZE - 20_000 < info["copied_bytes"] < info["file_size"]
-    assert info["weights"].startswith("copied to the arena: misaligned")
+    cause = "copied to the arena: the file is misaligned; ethosu deploy aligns it"
+    assert info["weights"] == cause and cause in deployed.eval("repr(m)")
+
+
+def test_a_model_that_the_npu_does_not_reach_is_copied_and_reports_it(emulated):
+    """Its alignment is right."""
+    image = firmware_image.of()
+    if all(row.npu or row.cpu is firmware_image.Cpu.REGISTERS for row in image.memories):
+        pytest.skip(f"the NPU reaches all memories of {boards.chosen().name}")
+    there = image.unseen(0x8000)
+    emulated.exec(
+        "from uctypes import bytearray_at\nfile = open('/model.tflite', 'rb').read()\n"
+        f"there = bytearray_at({there}, len(file))\nthere[:] = file\nk = ethosu.Model(there)"
+    )
+    assert emulated.eval("k.info()['weights']") == (
+        "copied to the arena: the NPU does not reach the file's memory; use /rom"
+    )
+    assert emulated.eval("bytes(k.predict([x])[0]) == golden")
 
 
 def test_a_constant_beyond_16_mb_is_shown_as_it_is(request, board_npu, compiled, small_models):
@@ -105,7 +125,7 @@ def test_a_constant_beyond_16_mb_is_shown_as_it_is(request, board_npu, compiled,
     start = 0x68000000
     model = compiled(small_models["small_cnn"], board_npu).read_bytes()
     data = put(model, {"padding": bytes(17 << 20)})
-    machine = Machine(board_npu)
+    machine = Machine(emulated(npu=board_npu))
     machine.memory.write(start, data)
     with QemuBoard(machine) as board:
         board.exec(

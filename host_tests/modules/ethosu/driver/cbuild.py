@@ -57,7 +57,7 @@ def target_objects(folders: tuple[str, ...], *flags: str) -> tuple[Path, ...]:
 def firmware_objects() -> list[Path]:
     """Driver and runtime as they are in the firmware of MPS3_AN547."""
     text = (REPO / "build/firmware/MPS3_AN547/firmware.map").read_text()
-    row = r"^LOAD \S*build/(firmware/\S*/ethosu/(?:driver|runtime)/\S*\.o)$"
+    row = r"^LOAD \S*build/(firmware/\S*/ethosu/(?:driver|runtime)/\S*\.[ao])$"
     objects = [REPO / "build" / name for name in re.findall(row, text, re.MULTILINE)]
     assert objects
     return objects

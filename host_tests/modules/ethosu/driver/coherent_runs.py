@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from ethosu_tools.errors import ToolError
-from ethosu_tools.sim import Simulation
+from ethosu_tools.base.errors import ToolError
+from ethosu_tools.sim.simulation import Simulation
 
 
 def steps(feeds) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:

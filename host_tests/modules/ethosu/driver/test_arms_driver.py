@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from host_tests.kit import needs
+from host_tests.kit import needs, sharing
 from host_tests.modules.ethosu.driver import cbuild
 from host_tests.modules.ethosu.driver.streams import npu_calls
 from host_tests.modules.ethosu.driver.test_cost import CLIENT_MAX, client_costs, count
@@ -30,7 +30,7 @@ def test_a_client_pays_less_than_with_arms_driver(
 ) -> None:
     """Instructions of reserve, invoke, release, and their text size in bytes."""
     (call,) = npu_calls(compiled(small_models["small_cnn"], npu))
-    cmsis = next((cbuild.REPO / "build/micropython").glob("1.*")) / "lib/cmsis/inc"
+    cmsis = sharing.micropython("--cmsis")
     family = npu.split("-")[1]
     macros = [f"-DETHOS{family.upper()}", f"-DETHOSU_ARCH={family}", "-DETHOSU_LOG_ENABLE=0"]
     macros += ["-DNDEBUG", "-DETHOSU_MACS=256"]

@@ -24,9 +24,9 @@ PUBLIC = [
 ]
 
 # Bytes of the driver on a Cortex-M55 with -Os, including counters, verifier, error messages, and a
-# copy with vectors, which takes 106. ethosu_ext_run() takes 60.
-TEXT_LIMIT = 20_800
-U85_TEXT_LIMIT = 3_550
+# copy with vectors, which takes 106. ethosu_ext_run() takes 60, the tables of counters of 1.99 252.
+TEXT_LIMIT = 21_800
+U85_TEXT_LIMIT = 3_850
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +83,15 @@ def test_the_copy_hook_is_weak_and_alone_in_its_file(objects) -> None:
     assert callers == ["ethosu_layout"]
 
 
+def test_a_callback_is_published_in_the_order_of_the_source(objects) -> None:
+    """No callback, then the argument, then the callback, for an interrupt in between."""
+    text = cbuild.run(["arm-none-eabi-objdump", "-d", objects["ethosu_handle"]])
+    code = text.partition("<ethosu_ext_on_done>:")[2].partition("\n\n")[0]
+    stores = re.findall(r"\t(st\w*)(?:\.w)?\s+(\w+), \[\w+(?:, #\d+)?\]", code)
+    assert [name for name, _ in stores] == ["str", "stl", "stl"]
+    assert [register for _, register in stores[1:]] == ["r2", "r1"]
+
+
 def test_a_boards_copy_hook_wins(tmp_path) -> None:
     """The strong definition is called, not the weak one."""
     sources = ["copy_override.c", "standalone_board.c"]
@@ -105,7 +114,8 @@ def test_each_header_stands_alone_in_c_and_cpp(header, tmp_path) -> None:
     """Each header can be included on its own."""
     source = tmp_path / "one.c"
     source.write_text(f"#include <{header}>\n#include <{header}>\nint main(void) {{ return 0; }}\n")
-    flags = [*WARNINGS[:3], *PATHS, "-fsyntax-only"]
+    public = (DRIVER / "include" / header).exists()
+    flags = [*WARNINGS[:3], *(["-pedantic"] if public else []), *PATHS, "-fsyntax-only"]
     cbuild.run(["gcc", "-std=c11", *flags, source])
     cbuild.run(["g++", "-x", "c++", *flags, source])
 
@@ -141,10 +151,23 @@ def test_a_cache_hook_of_old_signature_is_rejected() -> None:
 
 def test_the_interrupt_handler_is_short() -> None:
     """Under 15 lines: read, acknowledge, store, signal."""
-    text = (DRIVER / "ethosu_driver.c").read_text()
+    text = (DRIVER / "ethosu_irq.c").read_text()
     body = re.search(r"void ethosu_irq_handler\(.*?\n\{\n(.*?)^\}", text, re.DOTALL | re.MULTILINE)
     assert body is not None
     assert len(body[1].splitlines()) < 15
+
+
+def test_the_interrupt_handler_shares_no_plain_field() -> None:
+    """All that runs in it accesses a handle by atomics; no file assigns these fields plainly."""
+    ours = (DRIVER / "ethosu_irq.c").read_text() + (DRIVER / "ethosu_job.h").read_text()
+    atomic = r"(?:ETHOSU_EXT_[GS]ET\(|__atomic_\w+\(&|ethosu_ext_add\(&)"
+    accesses = re.findall(rf"({atomic})?drv->(?!dev\b)((?:job\.)?\w+)", ours)
+    fields = {field for _, field in accesses}
+    assert fields == {*("job.word", "job.status", "on_done", "on_done_argument"),
+                      *("semaphore", "spurious")}  # fmt: skip
+    assert [field for how, field in accesses if not how] == []
+    plain = re.compile(rf"drv->({'|'.join(map(re.escape, fields))}) *(?:[-+|&]?=[^=]|\+\+|--)")
+    assert [path.name for path in SOURCES if plain.search(path.read_text())] == []
 
 
 def operations(*sources: str) -> dict[str, int]:
@@ -191,6 +214,8 @@ def test_u85_commands_equal_the_models() -> None:
     }
     model = commands("ethos-u85-256")
     others = {code: name for code, (name, _) in model.items() if code not in found}
+    # Vela never writes these, and the verifier refuses what it does not know.
+    others = {code: name for code, name in others.items() if "USER_DEFINED" not in name}
     ours = operations("ethosu_verify_u85.c", "ethosu_verify_branch_u85.c")
     assert others == {code: name for name, code in ours.items()}
     for code, (name, bits) in found.items():

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools.oracle import Oracle
+from ethosu_tools.sim.oracle import Oracle
 
 from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild, coherent_runs

@@ -25,7 +25,7 @@ FAST_MEMORY_MAX = 15
 CHECKSUM_PER_WORD_MAX = 0.84
 # Without a memory table each base pointer and the stream are given to the cache's hook.
 CLEAN_MAX = 80
-VERIFY_PER_WORD_MAX = 29
+VERIFY_PER_WORD_MAX = 30
 # The same as a part per word, and one per operation.
 WORD_MAX, OPERATION_MAX = 15, 350
 # A hostile stream in which each word is an operation.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The library as used by other firmware: CMake, a static archive and Arm's headers only."""
 
+import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -8,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools import tflite
-from ethosu_tools.oracle import Oracle
+from ethosu_tools.model import tflite
+from ethosu_tools.sim.oracle import Oracle
 
 from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
@@ -44,20 +45,19 @@ def build(folder: Path, *options: str, source: Path = DRIVER) -> Path:
 
 OPTIONS = {
     "as it comes": [],
-    "U55 alone, time-out": [
+    "U55 alone, no log, time-out": [
         "-DETHOSU_TARGET_NPU_CONFIG=ethos-u55-128",
-        "-DETHOSU_INFERENCE_TIMEOUT=5",
+        *("-DETHOSU_INFERENCE_TIMEOUT=5", "-DETHOSU_LOG_ENABLE=OFF"),
     ],
-    "U85 alone": ["-DETHOSU_TARGET_NPU_CONFIG=ethos-u85-256"],
-    "no verifier": ["-DETHOSU_VERIFY=OFF"],
-    "chosen by payload, log, two payloads, constant": [
-        *("-DETHOSU_MULTI_VARIANT=ON", "-DETHOSU_LOG_ENABLE=ON"),
-        *("-DETHOSU_STREAMS=2", "-DETHOSU_CONSTANT_PAYLOADS=ON"),
+    "U85 alone, no log": ["-DETHOSU_TARGET_NPU_CONFIG=ethos-u85-256", "-DETHOSU_LOG_ENABLE=OFF"],
+    "no verifier, no log": ["-DETHOSU_VERIFY=OFF", "-DETHOSU_LOG_ENABLE=OFF"],
+    "chosen by payload, two payloads, constant": [
+        *("-DETHOSU_MULTI_VARIANT=ON", "-DETHOSU_STREAMS=2", "-DETHOSU_CONSTANT_PAYLOADS=ON"),
     ],
 }
 # These two are for FIGURES.md; together they are the options of LIKE_ZEPHYR.
-SLOW = ("U85 alone", "no verifier")
-TWO = "chosen by payload, log, two payloads, constant"
+SLOW = ("U85 alone, no log", "no verifier, no log")
+TWO = "chosen by payload, two payloads, constant"
 
 # The driver's own static memory; a handle is the program's.
 RAM_MAX = 140
@@ -66,14 +66,17 @@ RAM_MAX = 140
 @pytest.fixture(scope="module")
 def archives() -> Callable[[str], Path]:
     """Builds the library once for each of OPTIONS, for all processes of a run."""
-    made_from = sharing.c_sources(), DRIVER / "CMakeLists.txt", DRIVER / "sources.cmake", TOOLCHAIN
+    files = (DRIVER / name for name in ("CMakeLists.txt", "sources.cmake", "hooks.ld"))
+    made_from = (sharing.c_sources(), *files, TOOLCHAIN)
 
     def archive_of(name: str) -> Path:
-        return sharing.cached(
-            "libethosu_core_driver.a",
-            ("library", *made_from, *OPTIONS[name]),
-            lambda place: build(place.parent, *OPTIONS[name]).rename(place),
-        )
+        def make(place: Path) -> None:
+            place.mkdir()
+            for path in build(place.parent, *OPTIONS[name]).parent.glob("*.a"):
+                path.rename(place / path.name)
+
+        folder = sharing.cached("library", ("library", *made_from, *OPTIONS[name]), make)
+        return folder / "libethosu_core_driver.a"
 
     return archive_of
 
@@ -82,6 +85,12 @@ def archives() -> Callable[[str], Path]:
 def archive(archives) -> Path:
     """With all products, in the default configuration."""
     return archives("as it comes")
+
+
+def linked(archive: Path) -> list[Path]:
+    """What CMake gives to the linker for the library, or for Arm's, which is one archive."""
+    defaults = archive.with_name("libethosu_core_driver_defaults.a")
+    return [DRIVER / "hooks.ld", archive, defaults] if defaults.exists() else [archive]
 
 
 def c_bytes(data: bytes) -> str:
@@ -132,7 +141,8 @@ def link(
     flags += [*options, f"-I{folder}", "-nostartfiles", "-specs=nano.specs", "-specs=nosys.specs"]
     flags += ["-Wl,--gc-sections", "-Wl,--no-warn-rwx-segments", "-T", str(script)]
     program = folder / "client.elf"
-    cbuild.run(["arm-none-eabi-gcc", *flags, "-o", program, TARGET / "client.c", archive])
+    files = [TARGET / "client.c", *linked(archive)]
+    cbuild.run(["arm-none-eabi-gcc", *flags, "-o", program, *files])
     program.with_suffix(".npu").write_text(npu)
     return program
 
@@ -168,7 +178,7 @@ def test_a_client_that_spins_in_wfe_takes_the_same_time_again(client) -> None:
 
 def test_no_inference_hangs_without_clock_and_interrupt(archives, compiled, small_models, tmp_path):
     """Without the interrupt and without a clock each inference still ends in time."""
-    archive, model = archives("U55 alone, time-out"), small_models["small_cnn"]
+    archive, model = archives("U55 alone, no log, time-out"), small_models["small_cnn"]
     vela = compiled(model, NPUS[0])
     options = ("-DCLIENT_NO_INTERRUPT", "-DCLIENT_NO_HOOKS")
     found = run(link(tmp_path, archive, NPUS[0], model, vela, *options))
@@ -177,11 +187,10 @@ def test_no_inference_hangs_without_clock_and_interrupt(archives, compiled, smal
 
 def test_an_application_sees_arms_names_and_one_prefix(client, archive) -> None:
     """No other global symbol in the library."""
-    symbols = cbuild.run(["arm-none-eabi-nm", "-g", "--defined-only", archive])
+    symbols = cbuild.run(["arm-none-eabi-nm", "-g", "--defined-only", *linked(archive)[1:]])
     names = {line.split()[-1] for line in symbols.splitlines() if len(line.split()) == 3}
     assert {name for name in names - listed() - FOREIGN if not name.startswith(OWN)} == set()
-    linked = cbuild.run(["arm-none-eabi-nm", client])
-    assert "ethosu_ext_commands_U85" in linked  # the verifier is included
+    assert "ethosu_ext_commands_U85" in cbuild.run(["arm-none-eabi-nm", client])
 
 
 def listed() -> set[str]:
@@ -221,9 +230,11 @@ def test_arms_options_build_and_link(name, archives, tmp_path, capsys) -> None:
         print(f"\n{name}: {size} bytes of text, {ram} of static memory")
     assert 0 < ram <= RAM_MAX
     symbols = cbuild.run(["arm-none-eabi-nm", tmp_path / "minimal.elf"])
-    assert ("ethosu_ext_part_U85" in symbols) == (name != "U55 alone, time-out")
-    assert ("ethosu_ext_commands_U65" in symbols) == (name not in ("U55 alone, time-out", *SLOW))
-    assert ("ethosu_ext_log" in symbols) == (name == TWO)
+    assert ("ethosu_ext_part_U85" in symbols) == (name != "U55 alone, no log, time-out")
+    assert ("ethosu_ext_commands_U65" in symbols) == (
+        name not in ("U55 alone, no log, time-out", *SLOW)
+    )
+    assert (" W ethosu_ext_log" in symbols) == ("no log" not in name)
 
 
 def test_a_program_with_another_number_of_payloads_does_not_link(archives, tmp_path) -> None:
@@ -238,14 +249,14 @@ def text_of_minimal(folder: Path, archive: Path, headers: Path, *options: str) -
     flags = [*CPU, *options, f"-I{headers}", "-specs=nano.specs", "-specs=nosys.specs"]
     flags += ["-Wl,--gc-sections", f"-Wl,-Map={folder / 'minimal.map'}"]
     program = ["-o", folder / "minimal.elf"]
-    cbuild.run(["arm-none-eabi-gcc", *flags, folder / "minimal.c", archive, *program])
+    cbuild.run(["arm-none-eabi-gcc", *flags, folder / "minimal.c", *linked(archive), *program])
     return size_of_minimal(folder, "text|rodata")
 
 
 def size_of_minimal(folder: Path, sections: str) -> int:
     """Bytes of these sections from the archive in the program of text_of_minimal()."""
     kept = (folder / "minimal.map").read_text().split("Linker script and memory map")[1]
-    row = rf"^ \.(?:{sections})\S*\s+0x\w+\s+0x(\w+) \S*libethosu_core_driver\.a\("
+    row = rf"^ \.(?:{sections})\S*\s+0x\w+\s+0x(\w+) \S*libethosu_core_driver\w*\.a\("
     return sum(int(size, 16) for size in re.findall(row, kept, re.MULTILINE))
 
 
@@ -294,6 +305,60 @@ def test_an_invalid_option_is_one_error(tmp_path) -> None:
         build(tmp_path, "-DETHOSU_TARGET_NPU_CONFIG=u99")
 
 
+# Of Arm's CMakeLists.txt, 1.0 (0356707) and 1.99 (b7cd193a).
+ARMS_DEFAULTS = {
+    "ETHOSU_TARGET_NPU_CONFIG": "ethos-u55-128",
+    "ETHOSU_MULTI_VARIANT": "OFF",
+    "ETHOSU_LOG_ENABLE": "ON",
+    "ETHOSU_LOG_SEVERITY": "warning",
+    "ETHOSU_INFERENCE_TIMEOUT": "",
+    "CMSIS_PATH": "../cmsis_6",
+}
+
+
+def test_the_readme_lists_the_options_that_differ_from_arms() -> None:
+    """Each option with both defaults; no other differs, and there is no other one."""
+    text = (DRIVER / "CMakeLists.txt").read_text()
+    ours = dict(re.findall(r'^set\((ETHOSU_\w+) "?([^" ]*)"? CACHE', text, re.MULTILINE))
+    differ = {
+        name: (ARMS_DEFAULTS.get(name), ours.get(name))
+        for name in {**ARMS_DEFAULTS, **ours}
+        if ARMS_DEFAULTS.get(name) != ours.get(name)
+    }
+    page = (DRIVER / "README.md").read_text().partition("| option | Arm's default |")[2]
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|", page.partition("\n\n")[0], re.MULTILINE)
+    assert {name: (arms, here) for name, arms, here in rows} == {
+        name: tuple("none" if each is None else f"`{each}`" if each else "empty" for each in both)
+        for name, both in differ.items()
+    }
+
+
+MACROS = """
+#if !defined(ETHOSU) || !defined(ETHOSU55) || ETHOSU_MACS != 128
+#error "the macros of Arm's library are missing"
+#endif
+#define TEXT_(word) #word
+#define TEXT(word) TEXT_(word)
+_Static_assert(sizeof TEXT(ETHOSU_ARCH) == 4, "ETHOSU_ARCH");
+const char *arch = TEXT(ETHOSU_ARCH);
+"""
+
+
+def test_a_program_gets_the_macros_of_arms_library(tmp_path) -> None:
+    """Also without ETHOSU_TARGET_NPU_CONFIG; the library then supports all products."""
+    (tmp_path / "macros.c").write_text(MACROS)
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.15)\nproject(firmware LANGUAGES C)\n"
+        f"add_subdirectory({DRIVER} driver EXCLUDE_FROM_ALL)\n"
+        "add_library(macros OBJECT macros.c)\ntarget_link_libraries(macros ethosu_core_driver)\n"
+    )
+    build(tmp_path, source=tmp_path)
+    commands = json.loads((tmp_path / "build/compile_commands.json").read_text())
+    (command,) = (row["command"] for row in commands if row["file"].endswith("macros.c"))
+    assert "-DETHOSU_ARCH=u55 " in command
+    assert not any("-DETHOSU_U85=0" in row["command"] for row in commands)
+
+
 def test_every_name_of_arms_headers_exists(tmp_path) -> None:
     """arm_names.txt: names with type or value, compared by the compiler as C and as C++."""
     lines = (Path(__file__).parent / "arm_names.txt").read_text().splitlines()
@@ -313,7 +378,10 @@ def test_every_name_of_arms_headers_exists(tmp_path) -> None:
         else:
             checks.append(f"static const int use{index} = (int){name};")
     source = tmp_path / "names.c"
-    source.write_text("#include <ethosu_driver.h>\n#include <pmu_ethosu.h>\n" + "\n".join(checks))
+    # As in 1.99, the events are known after the first header.
+    events = "enum ethosu_pmu_event_type counted[ETHOSU_PMU_NCOUNTERS];"
+    heads = ("#include <ethosu_driver.h>", events, "#include <ethosu_pmu_funcs.h>")
+    source.write_text("\n".join([*heads, "#include <pmu_ethosu.h>", *checks]))
     command = ["-std=c11", "-fsyntax-only", "-Werror", f"-I{DRIVER}/include", source]
     cbuild.run(["arm-none-eabi-gcc", *CPU, *command])
     subprocess.run(["gcc", "-x", "c++", "-fsyntax-only", f"-I{DRIVER}/include", "-include",

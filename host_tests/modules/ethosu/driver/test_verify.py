@@ -4,6 +4,7 @@
 host_tests/campaigns mutates the latter.
 """
 
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +12,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ethosu_tools.model import read_stream
-from ethosu_tools.tflite import describe
+from ethosu_tools.model.tflite import describe
 
 from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild, stream_table
 from host_tests.modules.ethosu.driver.streams import Call, npu_calls
-from host_tests.tools.npu_sim.assembler import CONFIGS
+from host_tests.tools.npu_sim.assembler import (
+    CONFIGS,
+    DEFAULTS,
+    U85_DEFAULTS,
+    Stream,
+    execute,
+)
 
 VENDOR_MODELS = cbuild.REPO.parent / "shared/models/vendor_vela"
 MODELS = ("hello_world_int8", "kws_ref_model", "ad01_int8", "pretrainedResnet_quant")
@@ -43,6 +50,67 @@ def test_streams_made_by_hand(verifier, name) -> None:
         run = stream_table.Run(verifier, BLOCKS, config)
         run.lines(TESTS[name].lines)
         assert run.verdicts
+
+
+# MUL, ADD, MIN, LRELU, ABS, SHR: each way of scaling.
+ELEMENTWISE_MODES = (0, 1, 3, 5, 6, 8)
+# The simulator asks for them also where one tile of NHWC leaves them unused.
+NOT_USED = ("BASE1", "BASE2", "BASE3", "STRIDE_C")
+# Of accesses that the verifier bounds though it is unknown whether the NPU makes them.
+BOUNDED = {"SCALE_REGION", "SCALE_BASE", "SCALE_LENGTH", "PARALLEL_MODE"}
+ALIGNED = {f"{kind}_STRIDE_{axis}": 16 for kind in ("IFM", "IFM2", "OFM") for axis in "XYC"}
+
+
+def operations(npu: str) -> Iterator[tuple[str, int, dict[str, int]]]:
+    """Operations, their parameters, and registers that decide what they read."""
+    for name in ("CONV", "DEPTHWISE"):
+        yield name, 0, {"OFM_PRECISION": 1}
+    for mode, padded, scaled in itertools.product(range(3), (0, 1), (1, 0x101)):
+        yield (
+            "POOL",
+            mode,
+            {"OFM_PRECISION": scaled, "IFM_PAD_TOP": padded, "KERNEL_HEIGHT_M1": padded},
+        )
+    for mode in ELEMENTWISE_MODES:
+        yield "ELEMENTWISE", mode, {"IFM_PRECISION": 9, "IFM2_PRECISION": 9, **ALIGNED}
+    yield "DMA_START", 0, {}
+    if "u85" not in npu:
+        yield "ELEMENTWISE", 1, {"IFM2_BROADCAST": 0x80}
+        yield "ELEMENTWISE", 1, {"IFM_PRECISION": 0x101}
+        return
+    number = {"IFM2_BROADCAST": 8, "IFM2_PRECISION": 0xC009}
+    yield "ELEMENTWISE", 1, {"IFM_PRECISION": 9, **ALIGNED, **number}
+    yield "CONV", 1, {}
+    yield "CONV", 0, {"ACC_FORMAT": 0x320, "IFM2_PRECISION": 9, **ALIGNED}
+    yield "RESIZE", 0, {"RESIZE_X_STEP": 0, "RESIZE_Y_STEP": 0}
+    for mode in (3, 5):
+        yield "POOL", mode, {}
+
+
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
+def test_verifier_and_npu_need_the_same_registers(verifier, npu) -> None:
+    """Each register that an operation uses, left out in turn: else its value is of another job."""
+    defaults = DEFAULTS | {"PARALLEL_MODE": 0} if "u65" in npu else DEFAULTS
+    if "u85" in npu:
+        resizing = (f"RESIZE_{axis}_{what}" for axis in "XY" for what in ("SCALE_N_M1", "OFFSET"))
+        defaults = U85_DEFAULTS | dict.fromkeys((*resizing, "RESIZE_X_STEP", "RESIZE_Y_STEP"), 0)
+    for name, param, registers in operations(npu):
+        complete = defaults | registers
+        needed = {"the verifier": set(), "the NPU": set()}
+        for left_out in complete:
+            kept = {key: value for key, value in complete.items() if key != left_out}
+            stream = Stream(npu).set(**kept).op(name, param)
+            verdict = verifier.ask(CONFIGS[npu], [4096] * 4, [*stream.words, 0])
+            _, device = execute(npu, stream.stop(), [bytes(4096)] * 4)
+            with device:
+                if f"needs NPU_SET_{left_out}, which this job never set" in "".join(device.log):
+                    needed["the NPU"].add(left_out)
+            if verdict.name == "COMMAND_UNSET":
+                needed["the verifier"].add(left_out)
+        needed["the NPU"] -= {key for key in complete if key.endswith(NOT_USED)}
+        assert needed["the NPU"] <= needed["the verifier"], (name, param, registers)
+        assert needed["the verifier"] - needed["the NPU"] <= BOUNDED, (name, param, registers)
+        assert len(needed["the NPU"]) >= 5, (name, param, registers)
 
 
 def verify(verifier: stream_table.Verifier, call: Call, npu: str, sizes: list[int]) -> str:

@@ -5,10 +5,10 @@ import zlib
 
 import numpy as np
 import pytest
-from ethosu_tools.oracle import Oracle
+from ethosu_tools.sim.oracle import Oracle
 
 from host_tests.modules.ethosu.image import definition
-from host_tests.modules.ethosu.image.definition import AREA, PAD, RGB565, Case
+from host_tests.modules.ethosu.image.definition import AREA, PAD, RGB888, Case
 from tools.web import discs
 
 
@@ -22,9 +22,7 @@ def scores(tmp_path_factory):
     """Result of TFLite's reference kernels for the picture, resized by the definition."""
     path = tmp_path_factory.mktemp("discs") / "discs.tflite"
     path.write_bytes(discs.make_model())
-    width, height = discs.SIZE
-    pixels = np.frombuffer(discs.to_565(discs.make_picture())[4:], np.uint8)
-    case = Case(pixels.reshape(height, width, 2), RGB565, (96, 96, 3), fit=PAD, filter=AREA)
+    case = Case(discs.make_picture(), RGB888, (96, 96, 3), fit=PAD, filter=AREA)
     seen = (definition.write(case) ^ 128).view(np.int8)
     (raw,) = Oracle(path).step([seen[None]])
     return (raw.astype(float) + 128) / 256

@@ -10,12 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools import arrays, cli, make_model, paths, romfs
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.model import describe
-from ethosu_tools.qemu import Machine
+from ethosu_tools import cli
+from ethosu_tools.base import paths
+from ethosu_tools.base.errors import RemoteError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import make_model, romfs
 
-from host_tests.kit import needs
+from host_tests.kit import pages
 from host_tests.modules.ethosu.audio import references
 from host_tests.modules.ethosu.runtime.executorch import made
 from tools.web import discs, doc_rom
@@ -23,10 +26,6 @@ from tools.web import discs, doc_rom
 REPO = Path(__file__).resolve().parents[4]
 MODULE = REPO / "modules/ethosu"
 EXAMPLES = sorted((MODULE / "examples").glob("*.py"))
-PAGES = [
-    *sorted((MODULE / "docs").glob("*.md")),
-    *(MODULE / "README.md", REPO / "README.md", REPO / "docs/tutorial.md"),
-]
 EXPECTED = {
     "assistant": "wake\r\n",
     "anomaly": "vibration 0.1 anomaly 0.0\r\n",
@@ -44,12 +43,7 @@ EXPECTED = {
 }
 
 
-PYTORCH = MODULE / "docs/pytorch.md"
-
-
-def blocks(page, language="python"):
-    block = rf"^```{language}\n(.*?)^```$"
-    return re.findall(block, page.read_text(), re.MULTILINE | re.DOTALL)
+PYTORCH = "modules/ethosu/docs/pytorch.md"
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +73,10 @@ def person_model():
 def bitmap(pixels):
     """A greyscale .bmp file, bottom row first."""
     height, width = pixels.shape
-    head = struct.pack("<2sIIIIiiHH24x", b"BM", 54 + pixels.size, 0, 54, 40, width, height, 1, 8)
-    return head + pixels[::-1].tobytes()
+    palette = b"".join(bytes((grey, grey, grey, 0)) for grey in range(256))
+    size, start = 1078 + pixels.size, 1078
+    head = struct.pack("<2sIIIIiiHH24x", b"BM", size, 0, start, 40, width, height, 1, 8)
+    return head + palette + pixels[::-1].tobytes()
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +91,7 @@ def rom(emulator_only, board_npu, compiled, spotter, tmp_path_factory):
     files["person_detect.tflite"] = compiled(person, board_npu).read_bytes()
     files["grey.bmp"] = bitmap(np.arange(96 * 96, dtype=np.uint8).reshape(96, 96))
     files["kws.pte"] = spotter
-    with QemuBoard(Machine(board_npu, romfs=romfs.build(files))) as board:
+    with QemuBoard(Machine(emulated(npu=board_npu), romfs=romfs.build(files))) as board:
         yield board
 
 
@@ -137,7 +133,7 @@ def test_pictures_with_and_without_persons_are_distinguished(board_npu, compiled
         printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         score = (int(printed.splitlines()[-1]) + 128) / 256  # softmax output
         expected.append(f"{name}.bmp: {answer}, score {score:.4f}")
-    with QemuBoard(Machine(board_npu, romfs=romfs.build(files))) as board:
+    with QemuBoard(Machine(emulated(npu=board_npu), romfs=romfs.build(files))) as board:
         out = board.exec((MODULE / "examples/person.py").read_text(), timeout=30)
     assert out.splitlines() == expected
 
@@ -160,25 +156,33 @@ def test_example(rom, path):
     assert EXPECTED[path.stem] in printed and "DMA: 0" not in printed
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPO)))
+@pytest.mark.parametrize("page", pages.with_blocks("python", "board"))
 def test_page(rom, page):
     rom.soft_reset()
-    assert blocks(page)
-    for block in blocks(page):
-        rom.exec(block, timeout=30)
+    for block in pages.blocks(page):
+        if block.kind == "board":
+            rom.exec(pages.program(block), timeout=30)
 
 
-@pytest.fixture(params=["stand-in", pytest.param("real", marks=pytest.mark.slow)])
-def exporter(request, spotter, tmp_path):
-    """A Python with ExecuTorch, or a stand-in."""
-    if request.param == "real":
-        return needs.python_with("executorch", "EXECUTORCH_PYTHON")
+@pytest.mark.parametrize("block", pages.every("python", "hardware"), ids=lambda block: block.where)
+def test_a_program_for_hardware_names_what_this_board_lacks(rom, block):
+    rom.soft_reset()
+    with pytest.raises(RemoteError, match="ImportError: can't import name"):
+        rom.exec(block.text)
+
+
+@pytest.fixture
+def exporter(spotter, small_models, tmp_path):
+    """Stand-in for a Python with ExecuTorch; the slow tests of pages run the real one."""
     (tmp_path / "ready").write_bytes(spotter)
+    np.savez(tmp_path / "samples.npz", **made.samples(small_models["small_cnn"]))
     path = tmp_path / "python"
     path.write_text(
         f"#!{sys.executable}\nimport json, shutil, sys\n"
         f"if sys.argv[1] != '-c':\n"
-        f"    shutil.copy({str(tmp_path / 'ready')!r}, json.loads(sys.argv[2])['output'])\n"
+        f"    options = json.loads(sys.argv[2])\n"
+        f"    shutil.copy({str(tmp_path / 'ready')!r}, options['output'])\n"
+        f"    shutil.copy({str(tmp_path / 'samples.npz')!r}, options['samples'])\n"
     )
     path.chmod(0o755)
     return str(path)
@@ -186,17 +190,14 @@ def exporter(request, spotter, tmp_path):
 
 def test_commands_of_the_page_on_pytorch(exporter, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (code,) = blocks(PYTORCH, "py")
-    Path("kws.py").write_text(code)
-    lines = [line for block in blocks(PYTORCH, "sh") for line in block.splitlines()]
+    Path("kws.py").write_text(pages.file(PYTORCH, "kws.py"))
+    commands = [block for block in pages.blocks(PYTORCH) if block.language == "sh"]
+    lines = [line for block in commands for line in block.text.splitlines()]
     assert len(lines) == 8
     for line in lines:
         words = shlex.split(line)[1:]
         if words[0] == "compile":
             words += ["--python", exporter]
-        if words[0] == "run":
-            inputs = arrays.random_inputs(describe(Path("kws.pte")).inputs)
-            np.savez("in.npz", **{"0": inputs[0]})
         if words[0] == "deploy":
             words[words.index("--on") :] = ["-o", "rom.img"]
         assert cli.main(words) == 0, capsys.readouterr().err

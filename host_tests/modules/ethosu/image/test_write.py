@@ -7,8 +7,8 @@ import subprocess
 
 import numpy as np
 import pytest
-from ethosu_tools.oracle import Oracle
-from ethosu_tools.tflite.writer import Graph, write
+from ethosu_tools.model.tflite.writer import Graph, write
+from ethosu_tools.sim.oracle import Oracle
 
 from host_tests.kit import sharing
 

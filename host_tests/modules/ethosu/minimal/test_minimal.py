@@ -7,10 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ethosu_tools import romfs
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.errors import RemoteError
-from ethosu_tools.qemu import Machine
+from ethosu_tools.base.errors import RemoteError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
 
 from host_tests.kit import sharing
 from host_tests.modules.ethosu import overhead
@@ -24,11 +25,12 @@ OLD = {
 }
 # Driver, runtime with only the NPU operator, and Python module; 3,000 bytes are readers of metadata
 # and descriptions.
-TEXT_MAX = 41_150
-C_TEXT_MAX = 21_900
+TEXT_MAX = 43_700
+C_TEXT_MAX = 23_500
 # Linked size of a C program that loads a model and runs it on one kind of NPU, at -Os.
-# TensorFlow Lite Micro's objects take 12,364 with its own makefile's flags.
-PROGRAM_TEXT_MAX = 16_400
+# GCC 14 makes 150 bytes more than GCC 12. TensorFlow Lite Micro's objects take 12,364 with its own
+# makefile's flags.
+PROGRAM_TEXT_MAX = 17_950
 
 
 def sources(*options):
@@ -140,7 +142,7 @@ def test_it_is_small_and_fast(minimal, small_models):
 def test_it_reports_errors_as_numbers(minimal, compiled, small_models):
     good = compiled(small_models["small_cnn"], "ethos-u55-128").read_bytes()
     image = romfs.build({"none.tflite": bytes(100), "good.tflite": good})
-    with QemuBoard(Machine(romfs=image, firmware=minimal)) as board:
+    with QemuBoard(Machine(emulated(firmware=minimal), romfs=image)) as board:
         board.exec("import ethosu")
         with pytest.raises(RemoteError, match=r"ValueError: refused at build\.c:\d+"):
             board.exec("ethosu.Model('/rom/none.tflite')")

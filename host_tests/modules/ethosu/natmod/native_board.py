@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ethosu_tools import boards
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.kit import firmware_image, sharing
 
@@ -47,7 +48,7 @@ def imports() -> str:
     fixed = any(memory.port for memory in image.memories if memory.start <= start < memory.end)
     board = f"board={boards.chosen().name!r}, " if fixed else ""
     return (
-        firmware_image.emulator() + "import asyncio, gc, native as ethosu\n"
+        firmware_image.emulator() + "import asyncio, gc, sys, native as ethosu\n"
         f"ethosu.init({address()}, {board}secure={secure}, privileged={privileged})"
     )
 
@@ -63,7 +64,7 @@ def build() -> Path:
 @contextlib.contextmanager
 def start(npu: str) -> Iterator[QemuBoard]:
     """A board on which `ethosu` is the native module, in a file that is not the built-in one's."""
-    with QemuBoard(Machine(npu)) as board:
+    with QemuBoard(Machine(emulated(npu=npu))) as board:
         board.write_file("/native.mpy", (build() / "ethosu.mpy").read_bytes())
         board.exec(imports())
         yield board

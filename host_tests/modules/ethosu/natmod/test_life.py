@@ -126,6 +126,16 @@ def test_storm_of_ctrl_c(begin, work):
         board.exec("asyncio.run(go(m))")
 
 
+def test_no_number_of_calls_of_init_makes_a_void_handle_valid(begin):
+    """A number of 8 bits would be the same after 256 calls."""
+    board = begin()
+    board.exec("n = ethosu.reserve(timeout_ms=0)")
+    again = imports().splitlines()[-1]
+    board.exec(f"for _ in range(256): {again}", timeout=60)
+    assert raised(board, "n.info()").startswith("OSError 1 this NPU was released")
+    board.exec("n.release()\nethosu.reserve(timeout_ms=0).release()")
+
+
 def test_lost_handle_releases_its_npu(fresh):
     """Not in one piece of code: a register that its loop no longer needs may keep the handle."""
     fresh.exec("ethosu.reserve(powered=True)")

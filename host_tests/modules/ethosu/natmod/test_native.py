@@ -6,18 +6,23 @@ import sys
 
 import numpy as np
 import pytest
-from ethosu_tools import boards, selftest
-from ethosu_tools.board import Board, QemuBoard
-from ethosu_tools.errors import RemoteError
-from ethosu_tools.qemu import Machine
-from ethosu_tools.tflite.writer import write
+from ethosu_tools import boards
+from ethosu_tools.base.errors import RemoteError
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.compile import vela
+from ethosu_tools.link.board import Board, QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import ModelFile
+from ethosu_tools.model.tflite.writer import write
+from ethosu_tools.sim import selftest
 
-from host_tests.kit import sharing
+from host_tests.kit import releases, sharing
 from host_tests.kit.board_models import MODEL, load, put, raised
 from host_tests.kit.reference_cases import make_case
 from host_tests.modules.ethosu.binding import contract, values_table
 from host_tests.modules.ethosu.binding.test_metadata import rich
-from host_tests.modules.ethosu.natmod.native_board import CALLBACK, address, status
+from host_tests.modules.ethosu.natmod.native_board import CALLBACK, address, imports, status
+from host_tests.modules.ethosu.runtime import test_signatures
 from host_tests.modules.ethosu.runtime.kernels import maker, plan_writer
 
 # Parts of ethosu.pyi missing from the native module, and why. It must offer everything else.
@@ -31,6 +36,7 @@ NOT_OFFERED = {
     "NPU.pmu": SIZE,
     "NPU.invoke_async(callback)": NO_SCHEDULER,
     "Model.tensors": SIZE,
+    "Model.signatures": SIZE,
     **{f"Model.{name}": NO_PROGRAMS for name in ("method", "methods", "constants")},
     **{f"Model.__init__({name})": NO_PROGRAMS for name in ("method", "data")},
     **{f"Model.selftest({name})": NO_PROGRAMS for name in ("rtol", "atol")},
@@ -49,6 +55,17 @@ def test_an_executorch_program_is_refused_by_its_name(loaded):
     expected = "an ExecuTorch program of 1000 bytes: not supported by this build"
     with pytest.raises(RemoteError, match=expected):
         loaded.exec("ethosu.Model('/kws.pte')")
+
+
+def test_a_signature_is_loaded(loaded):
+    parts = {"see": test_signatures.double(), "hear": test_signatures.double()}
+    source = ModelFile(test_signatures.merge(parts), name="two")
+    made = vela.compiled(source, loaded.machine.npu)
+    loaded.write_file("/two.tflite", made.file.data)
+    loaded.exec("second = ethosu.Model('/two.tflite', signature='hear')")
+    assert loaded.eval("list(second.predict([bytearray([1, 2, 3, 250])])[0])") == [2, 4, 6, -12]
+    with pytest.raises(RemoteError, match='no signature "x"; its signatures are: see, hear'):
+        loaded.exec("ethosu.Model('/two.tflite', signature='x')")
 
 
 def test_it_keeps_the_contract_with_the_listed_exceptions(fresh):
@@ -196,14 +213,33 @@ def test_predict_takes_what_the_built_in_module_takes(fresh):
     assert fresh.eval("bytes(k.predict([x])[0]) == bytes(m.outputs[0].dequantize())")
 
 
+def test_without_init_the_error_says_how_to_call_it(fresh):
+    said = raised(fresh, "ethosu._npus.clear()\nethosu.Model('/m.tflite')")
+    fresh.exec(imports().splitlines()[-1])
+    wanted = "OSError 19 no NPU yet: call ethosu.init(board=NAME) or ethosu.init(ADDRESS) first"
+    assert said == wanted
+
+
+def test_a_model_prints_as_in_the_built_in_module(fresh, api):
+    """Its arena is elsewhere."""
+    code = "k = ethosu.Model({!r})\nk.deinit()\nsaid = repr(k), repr(m).split(' at ')[0], repr(m)"
+    fresh.exec(code.format("/m.tflite"))
+    api.exec(code.format(MODEL))
+    *found, whole = fresh.eval("said")
+    *wanted, expected = api.eval("said")
+    assert found == wanted
+    assert whole.partition(", weights ")[2] == expected.partition(", weights ")[2] != ""
+
+
 def test_wrong_arguments_have_the_same_messages(fresh, api):
     """Tensor errors: both modules share those sources."""
     for board in (fresh, api):
         board.exec("from array import array\nt = m.inputs[0]")
-    inputs = ("array('h', range(384))", "bytes(768)", "bytearray(767)", "[0.0] * 767",
+    inputs = ("'hello'", "array('h', range(384))", "bytes(768)", "bytearray(767)", "[0.0] * 767",
               "[None] * 768", "5", "x, x")  # fmt: skip
     for code in (
         *(f"m.predict([{wrong}])" for wrong in inputs),
+        *("m.predict({'0': x})", "t.quantize('a' * 768)", "ethosu.Model(5)"),
         *("m.predict(bytearray(768))", "m.run_into([x], [])", "m.run_into([x], [bytearray(5)])"),
         *("t.quantize([0] * 767)", "t.quantize(5)", "t.quantize([0] * 768, bytearray(5))"),
         *("t.dequantize(bytes(768))", "t.dequantize([0] * 5)", "t.dequantize(into=[])"),
@@ -211,6 +247,9 @@ def test_wrong_arguments_have_the_same_messages(fresh, api):
     ):
         found = raised(fresh, code)
         assert found == raised(api, code) and found.startswith(("ValueError ", "TypeError ")), code
+    found = raised(fresh, "ethosu.Model('/nothing.tflite')")
+    assert found == raised(api, "ethosu.Model('/nothing.tflite')")
+    assert found == "OSError 2 '/nothing.tflite' cannot be opened"
 
 
 @pytest.mark.parametrize("tensor", values_table.TENSORS)
@@ -380,6 +419,7 @@ def test_a_lost_job_keeps_its_memory(fresh):
     assert fresh.eval("bytes(ticket[3][1])") == bytes(64)
     fresh.exec("del ticket\nemulator.fault('hang', 0)\nethosu._ticket(0)[-1].cancel()")
     assert fresh.eval("ethosu._ticket(0)") is None
+    fresh.exec("def deep(n): return n and deep(n - 1)\ndeep(30)")  # over what the stack still has
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
@@ -463,7 +503,9 @@ def test_firmware_without_the_module_installs_it(
     """A firmware without module and driver gets both by `mpremote mip install`."""
     name = boards.chosen().name
     sharing.make("firmware", f"BOARD={name}", "ETHOSU=no")
-    machine = Machine(board_npu, firmware=build_dir / f"firmware/{name}-plain/firmware.elf")
+    machine = Machine(
+        emulated(npu=board_npu, firmware=build_dir / f"firmware/{name}-plain/firmware.elf")
+    )
     with Board(machine.port) as board:
         assert "ImportError" in raised(board, "import ethosu")
     subprocess.run(
@@ -483,3 +525,18 @@ def test_firmware_without_the_module_installs_it(
         board.soft_reset()
         board.exec("import machine")
         assert board.eval(status()) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", releases.OTHERS)
+def test_firmware_of_each_other_release_loads_it(
+    emulator_only, native, board_npu, compiled, small_models, example, release
+):
+    """The file that was built for the default one."""
+    image = releases.image(release, boards.chosen().name, "ETHOSU=no")
+    with QemuBoard(Machine(emulated(npu=board_npu, firmware=image))) as board:
+        board.write_file("/ethosu.mpy", (native / "ethosu.mpy").read_bytes())
+        board.exec(f"import gc, ethosu\nethosu.init({address()})")
+        load(board, compiled(small_models["small_cnn"], board_npu))
+        put(board, example)
+        assert board.eval("bytes(m.predict([x])[0]) == golden")

@@ -28,6 +28,7 @@ def damage(tmp_path_factory):
             *(HERE / "damage.c", HERE / "board_none.c", HERE / "exercise.c"),
             HERE / "describe/describe_all.c",
             *sorted((sharing.BUILD / "sim_host" / kind / "modules").rglob("*.o")),
+            *(f"-Wl,--wrap=__asan_load{size}" for size in (1, 2, 4, 8, "N")),
             *("-lm", "-o"),
         ]
         return sharing.program("damage", command)

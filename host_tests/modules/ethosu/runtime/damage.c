@@ -6,8 +6,8 @@
  *     damage cut FILE      every prefix of it
  *     damage set FILE      every byte of it set to each of a few values
  *     damage later FILE    the same after loading: check the description of inputs and outputs
- *     damage change FILE   dimensions and offsets, whenever a callback of the program may run
- *     damage data FILE     with a data file whose last byte is the arena's first
+ *     damage change FILE   each word that is read again, before each read by the loader and the
+ * last one damage data FILE     with a data file whose last byte is the arena's first
  */
 #include "describe_all.h"
 #include "exercise.h"
@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const uint8_t bad_bytes[] = {0x00, 0x01, 0x7F, 0x80, 0xFF};
 
@@ -157,72 +159,131 @@ static int later(uint8_t *data, size_t size)
     return 0;
 }
 
-/** A number of the file that changes while it is loaded. */
-struct change {
-    uint8_t *place;
-    int32_t value;
-    unsigned polls; /**< until it changes; after the load: that were left */
-};
+/* ---- a file that changes while it is used ---- */
 
-static bool poll_change(void *argument)
+/**
+ * The runtime's reads of a file. Sanitized objects call a function for each (see the Makefile of
+ * tools/sim_host), which the linker replaces by those below.
+ */
+static struct {
+    uint8_t *file;
+    size_t words;             /* of the file; 0: nothing is watched */
+    uint32_t reads[1u << 18]; /* of each word */
+    size_t word;              /* that changes */
+    uint32_t when;            /* before which of its reads; 0: never */
+    uint32_t value;           /* what is added to it, or what it becomes */
+    bool adds;
+} watched;
+
+static void note_read(uintptr_t address)
 {
-    struct change *change = argument;
-    if (change->polls > 0 && --change->polls == 0) {
-        memcpy(change->place, &change->value, sizeof change->value);
+    size_t word = (address - (uintptr_t)watched.file) / 4;
+    if (word < watched.words && ++watched.reads[word] == watched.when && word == watched.word) {
+        uint32_t number;
+        memcpy(&number, watched.file + 4 * word, 4);
+        number = watched.adds ? number + watched.value : watched.value;
+        memcpy(watched.file + 4 * word, &number, 4);
     }
-    return false;
+}
+
+#define WATCH(size)                                   \
+    void __real___asan_load##size(uintptr_t address); \
+    void __wrap___asan_load##size(uintptr_t address); \
+    void __wrap___asan_load##size(uintptr_t address)  \
+    {                                                 \
+        note_read(address);                           \
+        __real___asan_load##size(address);            \
+    }
+WATCH(1)
+WATCH(2)
+WATCH(4)
+WATCH(8)
+
+void __real___asan_loadN(uintptr_t address, uintptr_t size);
+void __wrap___asan_loadN(uintptr_t address, uintptr_t size);
+void __wrap___asan_loadN(uintptr_t address, uintptr_t size)
+{
+    note_read(address);
+    __real___asan_loadN(address, size);
+}
+
+static bool stop_after_many(void *polls)
+{
+    return ++*(unsigned *)polls > 2000;
 }
 
 static void give_memory(struct ethosu_model_memory *memory, void *given)
 {
     struct ethosu_model_memory *kept = given;
     memory->object = malloc(memory->object_size);
-    memory->arena = aligned_alloc(32, (memory->arena_size + 32) & ~(size_t)31);
+    memory->arena = NULL;
+    (void)posix_memalign(&memory->arena, 64, memory->arena_size);
     *kept = *memory;
 }
 
-/** Load and run a file that changes; @return whether the load was over before. */
-static bool load_changing(uint8_t *data, size_t size, struct change *change)
+/** Load, describe and run the file, which may change at any read; notes reads until it is loaded.
+ */
+static void use_changing(uint8_t *data, size_t size, uint32_t *loaded)
 {
+    unsigned polls = 0;
     struct ethosu_model_error error = {""};
     struct ethosu_model_source source = {.file = data,
                                          .file_size = size,
                                          .file_may_change = true,
-                                         .stop = poll_change,
-                                         .argument = change};
+                                         .stop = stop_after_many,
+                                         .argument = &polls};
     struct ethosu_model_memory memory = {0};
     struct ethosu_model *model;
+    memset(watched.reads, 0, 4 * (size / 4));
+    watched.words = size / 4;
     if (ethosu_model_create(&source, give_memory, &memory, &model, &error) == ETHOSU_MODEL_OK) {
+        memcpy(loaded, watched.reads, 4 * (size / 4));
+        exercise_model(model);
         (void)ethosu_model_invoke(model, NULL);
     }
+    watched.words = 0;
     free(memory.object);
     free(memory.arena);
-    return change->polls > 0;
+}
+
+/** Change the watched word in several ways before one of its reads. */
+static size_t change_before(uint8_t *data, size_t size, uint32_t when)
+{
+    static const struct {
+        bool adds;
+        uint32_t value;
+    } changes[] = {{true, 16}, {false, 1u << 26}, {false, UINT32_MAX}, {false, 0}};
+    static uint32_t unused[COUNT(watched.reads)];
+    uint8_t *word = data + 4 * watched.word;
+    uint32_t good;
+    memcpy(&good, word, 4);
+    watched.when = when;
+    for (size_t k = 0; k < COUNT(changes); ++k) {
+        watched.adds = changes[k].adds;
+        watched.value = changes[k].value;
+        use_changing(data, size, unused);
+        memcpy(word, &good, 4);
+    }
+    watched.when = 0;
+    return COUNT(changes);
 }
 
 static int change(uint8_t *data, size_t size)
 {
-    /* A dimension of the test's model, and the offset of its output in the arena. */
-    static const int32_t numbers[] = {37, 1376};
-    static const int32_t values[] = {400, 1 << 26};
-    size_t changes = 0;
-    for (size_t i = 0; i + 4 <= size; i += 4) {
-        int32_t good;
-        memcpy(&good, data + i, 4);
-        if (good != numbers[0] && good != numbers[1]) {
-            continue;
+    static uint32_t loaded[COUNT(watched.reads)];
+    static uint32_t reads[COUNT(watched.reads)];
+    size_t rounds = 0;
+    watched.file = data;
+    use_changing(data, size, loaded);
+    memcpy(reads, watched.reads, sizeof reads);
+    for (size_t word = 0; word < size / 4; ++word) {
+        watched.word = word;
+        for (uint32_t when = 2; when <= loaded[word]; ++when) {
+            rounds += change_before(data, size, when);
         }
-        for (size_t k = 0; k < sizeof values / sizeof *values; ++k) {
-            bool over = false;
-            for (unsigned when = 1; !over; ++when) {
-                struct change each = {.place = data + i, .value = values[k], .polls = when};
-                over = load_changing(data, size, &each);
-                memcpy(data + i, &good, 4);
-                changes += !over;
-            }
-        }
+        rounds += reads[word] > 1 ? change_before(data, size, reads[word]) : 0;
     }
-    printf("%zu changes\n", changes);
+    printf("%zu changes\n", rounds);
     return 0;
 }
 
@@ -236,7 +297,7 @@ int main(int argc, char **argv)
     if (argc >= 3 && strcmp(argv[1], "load") == 0) {
         return load(argv + 2);
     }
-    for (size_t i = 0; argc == 3 && i < sizeof ways / sizeof ways[0]; ++i) {
+    for (size_t i = 0; argc == 3 && i < COUNT(ways); ++i) {
         if (strcmp(argv[1], ways[i].name) == 0) {
             size_t size;
             uint8_t *data = read_file(argv[2], &size);

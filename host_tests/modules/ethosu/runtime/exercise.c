@@ -3,6 +3,7 @@
 #include "exercise.h"
 
 #include <sanitizer/asan_interface.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,9 +96,24 @@ static void use_memory(struct ethosu_model_memory *memory, void *given)
     *memory = *(const struct ethosu_model_memory *)given;
 }
 
-int exercise(const void *file, size_t size, struct ethosu_model_error *error)
+/** The names of a file's first signatures. */
+struct names {
+    char text[4][32];
+    uint32_t count;
+};
+
+static void read_names(const struct ethosu_model *model, struct names *names)
 {
-    struct ethosu_model_source source = {.file = file, .file_size = size};
+    struct ethosu_model_method method;
+    for (uint32_t i = 0; i < 4 && ethosu_model_get_method(model, i, &method); ++i) {
+        (void)snprintf(names->text[names->count++], sizeof names->text[0], "%.*s",
+                       (int)method.name_length, method.name);
+    }
+}
+
+static int exercise_source(struct ethosu_model_source source, struct names *names,
+                           struct ethosu_model_error *error)
+{
     struct ethosu_model_memory memory;
     int status = ethosu_model_measure(&source, &memory, error);
     if (status != ETHOSU_MODEL_OK || memory.arena_size > MAX_MEMORY ||
@@ -113,9 +129,26 @@ int exercise(const void *file, size_t size, struct ethosu_model_error *error)
         abort();
     }
     if (status == ETHOSU_MODEL_OK) {
+        read_names(model, names);
         exercise_model(model);
     }
     free(memory.object);
     free(memory.arena);
+    return status;
+}
+
+int exercise(const void *file, size_t size, struct ethosu_model_error *error)
+{
+    struct ethosu_model_source source = {.file = file, .file_size = size};
+    struct names names = {.count = 0};
+    struct names ignored = {.count = 0};
+    struct ethosu_model_error other;
+    int status = exercise_source(source, &names, error);
+    bool tflite = ethosu_file_kind_of(file, size)->number == ETHOSU_FILE_TFLITE;
+    for (uint32_t i = 0; i < names.count && tflite; ++i) {
+        source.method = names.text[i];
+        ignored.count = 0;
+        exercise_source(source, &ignored, &other);
+    }
     return status;
 }

@@ -15,9 +15,9 @@ from unittest import mock
 import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools.plan import record
-from ethosu_tools.tflite import OFFSETS_NAME
-from ethosu_tools.tflite.writer import Graph, operator_code
+from ethosu_tools.compile.plan import record
+from ethosu_tools.model.tflite import OFFSETS_NAME
+from ethosu_tools.model.tflite.writer import Graph, operator_code
 
 from host_tests.modules.ethosu.runtime.executorch.vela_binary import Io, VelaBinary
 

@@ -5,8 +5,8 @@ import itertools
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools.plan import record
-from ethosu_tools.tflite.writer import Graph
+from ethosu_tools.compile.plan import record
+from ethosu_tools.model.tflite.writer import Graph
 
 from .hostile import one_operator, placed, write
 

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ethosu_tools.arrays import Array
+from ethosu_tools.model.arrays import Array
 
 from host_tests.kit import sharing
 from host_tests.kit.sharing import REPO

@@ -5,11 +5,12 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools.mixed_models import MODELS, MixedNet
+from ethosu_tools.compile.plan import plan_file
+from ethosu_tools.compile.vela import compile_model
 from ethosu_tools.model import describe
-from ethosu_tools.plan import plan_file
-from ethosu_tools.sim import Simulation
-from ethosu_tools.vela import compile_model
+from ethosu_tools.sim.simulation import Simulation
+
+from host_tests.kit.mixed_models import MODELS, MixedNet
 
 from . import run_model
 from .run_model import NPU

@@ -2,11 +2,12 @@
 """`ethosu doctor` lists what is installed and what is missing, and how to get it."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
 from ethosu_tools.commands import doctor
-from ethosu_tools.qemu import Machine
+from ethosu_tools.link.qemu import Machine
 
 USB = SimpleNamespace(
     device="/dev/nowhere",
@@ -26,6 +27,7 @@ def test_what_is_installed(ethosu):
     code, out, _ = ethosu("doctor", "--json")
     found = checks(out)
     assert code == 0 and found["QEMU plugin"]["found"].endswith("libethosu_qemu.so")
+    assert re.match(r"\d+\.\d+\.\d+ with plugin API [1-7], /", found["QEMU"]["found"])
     assert found["ethos-u-vela"]["found"] == "5.2.0"
     assert found["labgrid"]["for"] == "ports labgrid:PLACE"
 
@@ -56,3 +58,18 @@ def test_boards_that_are_plugged_in(ethosu, monkeypatch):
         code, out, _ = ethosu("doctor", "--ask")
         assert code == 0 and "cannot be opened" in out
         assert machine.npu in out.splitlines()[-1] and "ethosu 0." in out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--board", "NUMAKER_M55M1"), "--board is for PORT"),
+        (("--requirements",), "--requirements is for --install KIT"),
+        (("PORT", "--pip=--pre"), "--pip is for --install KIT"),
+        (("PORT", "--ask"), "give only one of PORT, --ask"),
+        (("--ask", "--install", "alif"), "give only one of --ask, --install"),
+    ],
+)
+def test_an_option_of_another_question_is_refused(ethosu, words, said):
+    code, out, err = ethosu("doctor", *words)
+    assert (code, out) == (2, "") and said in err

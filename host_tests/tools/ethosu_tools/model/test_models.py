@@ -7,11 +7,17 @@ import struct
 from pathlib import Path
 
 import ethosu
+import flatbuffers
 import pytest
-from ethosu_tools import library, tflite, vela
-from ethosu_tools.errors import InputError, UsageError
-from ethosu_tools.model import ModelFile
+from ai_edge_litert import schema_py_generated as schema
+from ethosu_tools.base import library
+from ethosu_tools.base.errors import InputError, UsageError
+from ethosu_tools.boards import targets
+from ethosu_tools.compile import instead, vela
+from ethosu_tools.model import ModelFile, arrays, graph, tflite
 from ethosu_tools.model.kinds import DATA, MODELS
+from ethosu_tools.model.tflite.writer import Graph, write
+from ethosu_tools.sim import litert
 
 
 @pytest.mark.parametrize("kind", [*MODELS, DATA])
@@ -23,7 +29,7 @@ def test_the_c_library_knows_the_same_kinds_of_files(kind):
     assert text(cut.mark) == b""
 
 
-@pytest.mark.parametrize("npu", vela.NPUS)
+@pytest.mark.parametrize("npu", targets.NPUS)
 def test_compiled_model_names_its_npu(small_models, compiled, npu):
     assert tflite.describe(compiled(small_models["small_cnn"], npu)).npu == npu
 
@@ -67,7 +73,7 @@ def test_options_reach_vela(small_models, tmp_path):
     assert data["estimate"]["flash_kib"] == 0
 
 
-@pytest.mark.parametrize("mode", vela.MEMORY_MODES)
+@pytest.mark.parametrize("mode", targets.MEMORY_MODES)
 def test_memory_modes_of_a_u85(small_models, tmp_path, mode):
     path = tmp_path / "m.tflite"
     data = vela.compile_model(small_models["small_cnn"], "ethos-u85-256", path, memory_mode=mode)
@@ -77,10 +83,34 @@ def test_memory_modes_of_a_u85(small_models, tmp_path, mode):
     assert (data["estimate"]["dram_kib"] > 0) == (mode != "Sram_Only")
 
 
+@pytest.mark.parametrize("how", ["--config", "--vela", "--vela="])
+def test_a_configuration_file_in_a_folder_is_found(
+    ethosu, small_models, tmp_path, monkeypatch, how
+):
+    """Vela itself takes FOLDER/FILE for one of its own files."""
+    monkeypatch.chdir(tmp_path)
+    Path("config").mkdir()
+    Path("config/my.ini").write_text(
+        "[System_Config.Mine]\ncore_clock=1e6\naxi0_port=Sram\naxi1_port=OffChipFlash\n"
+        "Sram_clock_scale=1.0\nOffChipFlash_clock_scale=0.5\n"
+        "[Memory_Mode.Mine]\nconst_mem_area=Axi1\narena_mem_area=Axi0\ncache_mem_area=Axi0\n"
+    )
+    mine = ["--system-config", "Mine", "--memory-mode", "Mine"]
+    words = {
+        "--config": ["--config", "config/my.ini", *mine],
+        "--vela": [f"--vela=--config config/my.ini {' '.join(mine)}"],
+        "--vela=": [f"--vela=--config=config/my.ini {' '.join(mine)}"],
+    }[how]
+    code, _, err = ethosu(
+        "compile", small_models["small_cnn"], "--npu", "ethos-u55-128", "-o", "o.tflite", *words
+    )
+    assert code == 0, err
+
+
 def test_memory_modes_are_all_that_vela_has():
-    ini = Path(ethosu.__path__[0]) / "config_files" / vela.CONFIG_FILE
+    ini = Path(ethosu.__path__[0]) / "config_files" / targets.CONFIG_FILE
     modes = re.findall(r"^\[Memory_Mode\.(\w+)\]", ini.read_text(), re.MULTILINE)
-    assert list(vela.MEMORY_MODES) == modes
+    assert list(targets.MEMORY_MODES) == modes
 
 
 # Both internal SRAM banks of a Corstone-300.
@@ -195,3 +225,95 @@ def test_damaged_model_is_read_or_refused(small_models, compiled, tmp_path):
             tflite.describe(path)
         except InputError as error:
             assert str(path) in str(error)
+
+
+def test_operators_and_types_have_tensorflows_names():
+    """Those that no kernel here computes, too: a number would say nothing to a user.
+
+    LiteRT 1.2.0 does not have all types of 2.3.0.
+    """
+    operators = {
+        name: code for name, code in vars(schema.BuiltinOperator).items() if name[0] != "_"
+    }
+    assert {code: name for name, code in operators.items() if code > 161} == graph.NEWER_OPERATORS
+    types = {code: name.lower() for name, code in vars(schema.TensorType).items() if name[0] != "_"}
+    assert types.items() <= (graph.DTYPES | graph.OTHER_TYPES).items()
+    missing = {"int2", "uint4", "float8_e4m3fn", "float8_e5m2"} - set(types.values())
+    assert len(missing) == (4 if litert.installed() == litert.RELEASES[0] else 0)
+
+
+def test_a_name_is_one_word_of_a_text(tmp_path):
+    """With a newline in it, it could say something in the place of the tools."""
+    main = Graph("main")
+    x, y = (main.tensor(f"{name}\nresult: exact", (4, 4), "int8", 0.5) for name in "xy")
+    main.operator("RESHAPE", [x], [y], "ReshapeOptions", newShape=[4, 4])
+    main.inputs, main.outputs = [x], [y]
+    file = ModelFile(write([main], "names"))
+    assert [each.name for each in file.graph.tensors] == [r"x\nresult: exact", r"y\nresult: exact"]
+
+
+def test_a_type_that_is_no_number_is_named():
+    main = Graph("main")
+    x = main.tensor("words", (4,), "int8")
+    main.inputs = main.outputs = [x]
+    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(write([main], "words")))
+    tree.subgraphs[0].tensors[x].type = schema.TensorType.STRING
+    builder = flatbuffers.Builder(1 << 10)
+    builder.Finish(tree.Pack(builder), b"TFL3")
+    message = r"tensor 0 \(words\), an input or output, has the type string: neither NPU nor CPU"
+    with pytest.raises(InputError, match=message):
+        _ = ModelFile(bytes(builder.Output())).description
+
+
+@pytest.mark.parametrize(
+    ("name", "whose"),
+    [
+        ("edgetpu-custom-op", "Google's Edge TPU"),
+        ("MTKEXT_CONV", "MediaTek's APU"),
+        ("DISPATCH_OP", "the NPU of another chip"),
+    ],
+)
+def test_a_model_of_another_accelerator_is_named(ethosu, tmp_path, name, whose):
+    """Compiling it, as an uncompiled one, would be the wrong advice."""
+    main = Graph("main")
+    x, y = (main.tensor(each, (4, 4), "int8", 0.5) for each in "xy")
+    main.operator(name, [x], [y])
+    main.inputs, main.outputs = [x], [y]
+    path = tmp_path / "model.tflite"
+    path.write_bytes(write([main], "other"))
+    for words in (["run", path], ["compile", path, "--npu", "ethos-u55-128", "-o", tmp_path / "o"]):
+        code, _, err = ethosu(*words)
+        assert code == 3 and f"is compiled for {whose}" in err, err
+
+
+def test_random_inputs_are_where_the_operator_is_defined(ethosu, tmp_path):
+    """TFLite's RSQRT raises for values that are not positive, and its DIV by 0 ends the process."""
+    main = Graph("main")
+    x = main.tensor("x", (1, 64), "int8", 0.02, -10)
+    y = main.tensor("y", (1, 64), "int8", 0.05, -128)
+    main.operator("RSQRT", [x], [y])
+    main.inputs, main.outputs = [x], [y]
+    path = tmp_path / "model.tflite"
+    path.write_bytes(write([main], "rsqrt"))
+    compiled = tmp_path / "compiled.tflite"
+    code, _, err = ethosu("compile", path, "--npu", "ethos-u55-128", "-o", compiled)
+    assert code == 0, err
+    code, out, err = ethosu("run", compiled, "--reference", path, "--on", "sim")
+    assert code == 0 and "every value equals" in out, err
+
+
+def test_too_many_bytes_of_inputs_are_refused_before_they_are_made(monkeypatch):
+    tensors = [tflite.Tensor("x", (1 << 30, 2), "int8")]
+    monkeypatch.setattr(arrays, "random_inputs", None)
+    with pytest.raises(
+        UsageError, match=r"1 steps have 2,147,483,648 bytes of inputs, expected at"
+    ):
+        arrays.random_steps(tensors, 1)
+
+
+def test_loops_and_a_batch_of_any_size_have_advice():
+    advice, others = instead.lines(["SHAPE", "FlexTensorListReserve", "WHILE", "ADD_N", "CUMSUM"])
+    assert others == ["ADD_N"] and "triangular" in advice[0]
+    assert advice[1].startswith(
+        "instead of SHAPE, FlexTensorListReserve, WHILE: a fixed batch of 1"
+    )

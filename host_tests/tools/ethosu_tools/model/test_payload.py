@@ -4,9 +4,9 @@
 import random
 
 import pytest
-from ethosu_tools import tflite, vela
-from ethosu_tools.errors import InputError
-from ethosu_tools.model import read_stream
+from ethosu_tools.base.errors import InputError
+from ethosu_tools.compile import vela
+from ethosu_tools.model import read_stream, tflite
 
 from host_tests.kit.damage import damaged
 

@@ -5,11 +5,12 @@ import struct
 
 import numpy as np
 import pytest
+from ethosu_tools.base.errors import InputError
 from ethosu_tools.commands import inspect
-from ethosu_tools.errors import InputError
-from ethosu_tools.flatbuffer_writer import encode, i64s
-from ethosu_tools.model import ModelFile, describe, read_data
+from ethosu_tools.model import Case, Method, ModelFile, Tensor, describe, read_data
+from ethosu_tools.model.graph import Value
 from ethosu_tools.model.reader import Reader
+from ethosu_tools.model.tflite.flatbuffer_writer import encode, i64s
 
 from host_tests.modules.ethosu.runtime.executorch import damaged, program_writer
 from host_tests.modules.ethosu.runtime.executorch.made import LAST
@@ -76,6 +77,20 @@ def test_inspect_warns_of_what_costs_and_of_what_is_missing():
         "quantises and dequantises 768 values" in text and "export with torch.channels_last" in text
     )
     assert "missing    aten::foo: not in the firmware" in text
+    assert "(QuantizeInputs, QuantizeOutputs)" in text
+
+
+def test_integer_ends_get_no_advice_to_make_them_so():
+    """The values are those of state, or of operators on the CPU."""
+    made = program_writer.Program()
+    method = made.forward
+    x, y = (method.tensor("int8", (1, 8)) for _ in range(2))
+    real = method.tensor("float32", (1, 8))
+    method.inputs, method.outputs = [x], [y]
+    damaged.made.add_dequantize(method, x, damaged.INPUT, real)
+    damaged.made.add_quantize(method, real, damaged.INPUT, y)
+    (note,) = describe(made.encode()).notes
+    assert "16 values" in note and "for state and for operators" in note and "Inputs" not in note
 
 
 def test_external_data_is_found_in_the_program_and_in_other_files():
@@ -173,3 +188,11 @@ def test_another_file_is_named_by_its_first_bytes(tmp_path):
         describe(path)
     with pytest.raises(InputError, match="no method backward; its methods are forward"):
         ModelFile(damaged._program(BLOB.encode()).encode()).describe("backward")
+
+
+def test_scalars_of_a_case_stay_scalars():
+    tensor = Tensor("x", (), "int8", order=())
+    method = Method("forward", (Value("tensor", tensor),), (), (0,), (0,))
+    given = (np.array(3, np.int8),)
+    case = Case("forward", given, given).arrange(method)
+    assert [array.shape for array in (*case.inputs, *case.outputs)] == [(), ()]

@@ -15,7 +15,7 @@
 #include "board.h"
 #include "board_power.h"
 #include "cache.h"
-#include "instruction_count.h"
+#include "callbacks.h"
 #include "machine.h"
 #include "machine_none.h"
 #include "message.h"
@@ -167,7 +167,7 @@ qemu_irq machine_irq(unsigned number)
     return NULL;
 }
 
-uint64_t instruction_count(void)
+uint64_t callbacks_counted(void)
 {
     static atomic_uint_fast64_t count;
     return ++count;

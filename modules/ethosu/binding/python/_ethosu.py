@@ -12,54 +12,49 @@ _locks = {}
 _loop = None
 
 
-def _suspend():
-    """Sleep until the task is put into the loop's queue."""
-    yield
-
-
 class _NpuLock:
-    """An NPU, which tasks get in the order of their requests. Use `async with`, and set `job`."""
+    """An NPU, which tasks get in the order of their requests.
+
+    Ctrl-C comes at jumps only, and memory may run out at any object that is created: where the lock
+    changes hands there is neither, so that it is always some task's that will give it back.
+    """
 
     def __init__(self):
         self.task = None  # that has the NPU
         self.job = None  # its model or handle, while a job runs
         self.waiting = core.TaskQueue()
 
-    async def __aenter__(self):
-        task = core.cur_task
+    def take(self, task):
+        """Get the NPU, in a `try` that ends with give(); a generator."""
         if self.task is not None:
-            self._reschedule_owner()
+            self._mend(task)
         if self.task is None:
             self.task = task
-            return self
+            return
         self.waiting.push(task)
         task.data = self.waiting  # cancel() removes it from there
-        try:
-            await _suspend()
-        except BaseException:
-            if self.task is task:
-                self._hand_over()
-            raise
-        return self
+        yield
 
-    async def __aexit__(self, kind, *_):
-        # Only here: Ctrl-C in a handler of run_model() would skip the code after it.
-        self._hand_over()  # first, since cancel() may raise; that task does not run before the end
-        if kind is not None and self.job is not None:
-            self.job.cancel()
-        self.job = None
+    def give(self, task):
+        """Stop the job that still runs, and hand the NPU over, if it is this task's."""
+        if self.task is task:
+            try:
+                _cancel_job(self)
+            finally:  # a job that Ctrl-C left is still known, and stopped by the next one
+                self._hand_over()
 
     def _hand_over(self):
-        task = self.task = self.waiting.pop() if self.waiting.peek() else None
-        if task is not None:
-            core._task_queue.push(task)
+        if self.waiting.peek():
+            self.task = self.waiting.pop()
+            core._task_queue.push(self.task)
+        else:
+            self.task = None
 
-    def _reschedule_owner(self):
+    def _mend(self, asking):
         """Ctrl-C may have occurred just after the loop removed the task from its queue."""
         task = self.task
-        if task.done():
-            self.job = None
-            self._hand_over()
+        if task is asking or task.done():
+            self.give(task)
         elif task.data is not core._io_queue:
             data = task.data
             core._task_queue.remove(task)  # if it is there
@@ -69,15 +64,15 @@ class _NpuLock:
 
 def _cancel_job(lock):
     """Stop the job of a lock. A handle that was released, or a model that was closed, has none."""
-    job, lock.job = lock.job, None
-    if job is not None:
+    if lock.job is not None:
         try:
-            job.cancel()
+            lock.job.cancel()
         except ValueError:
             pass
         except OSError as error:
             if error.errno != errno.EPERM:
                 raise
+        lock.job = None
 
 
 def _drop_other_loops():
@@ -140,29 +135,57 @@ def _ready(lock, job):
     queue = core._io_queue
     if id(job) in queue.map:
         queue._dequeue(job)  # Ctrl-C came when the loop was about to do so
-    yield queue.queue_read(job)
+    try:
+        queue.queue_read(job)
+    except BaseException:
+        core.cur_task.data = None
+        queue.map.pop(id(job), None)
+        queue.poller.unregister(job)  # register() leaves half an entry if memory runs out
+        raise
+    yield
     if lock.job is not job:
         raise OSError(errno.ECANCELED, "the inference was cancelled")
 
 
-async def run_model(model, inputs=None, outputs=None):
+def _serve(work, job, *arguments):
+    """Have the NPU of a job, a model or a handle, while its work, a generator, runs."""
+    lock = _lock(job.npu)
+    task = core.cur_task
+    try:
+        try:
+            yield from lock.take(task)
+            lock.job = job
+            result = yield from work(lock, job, *arguments)
+            lock.job = None
+            return result
+        finally:
+            lock.give(task)
+    finally:
+        lock.give(task)  # Ctrl-C may have come before the first one did so
+
+
+def _infer(lock, model, inputs, outputs):
+    ended = model._start(inputs, outputs)
+    while not ended:
+        yield from _ready(lock, model)
+        ended = model._step()
+    return model._fetch(outputs)
+
+
+def run_model(model, inputs=None, outputs=None):
     """Model.run()"""
-    async with _lock(model.npu) as lock:
-        lock.job = model
-        ended = model._start(inputs, outputs)
-        while not ended:
-            await _ready(lock, model)
-            ended = model._step()
-        return model._fetch(outputs)
+    return _serve(_infer, model, inputs, outputs)
 
 
-async def run_payload(handle, payload, bases, timeout_ms=10000):
+def _pay(lock, handle, payload, bases, timeout_ms):
+    handle.invoke_async(payload, bases, timeout_ms=timeout_ms)
+    yield from _ready(lock, handle)
+    handle.wait()
+
+
+def run_payload(handle, payload, bases, timeout_ms=10000):
     """NPU.run()"""
-    async with _lock(handle.npu) as lock:
-        lock.job = handle
-        handle.invoke_async(payload, bases, timeout_ms=timeout_ms)
-        await _ready(lock, handle)
-        handle.wait()
+    return _serve(_pay, handle, payload, bases, timeout_ms)
 
 
 def _noise(size, sha256, seed, position):

@@ -127,6 +127,14 @@ def flat(values):
     return values.reshape((values.size,)) if hasattr(values, "reshape") else values
 
 
+def one_row(rows):
+    """The numbers of rows, one after the other; a flat buffer is what it is."""
+    rows = flat(rows)
+    if isinstance(rows[0], (int, float)):
+        return rows
+    return array("f", [number for row in rows for number in row])
+
+
 def corners(x, y, width, height):
     """Convert centre and size of a box to corners."""
     return x - width / 2, y - height / 2, x + width / 2, y + height / 2
@@ -285,12 +293,12 @@ class SSD(Head):
         self, threshold: float = 0.5, limit: float = 0.5, anchors=None, scales=(10, 10, 5, 5),
         logits: bool = False, background: bool = True,
     ) -> None:  # fmt: skip
-        """`anchors`: rows of y, x, height, width, from 0 to 1. `logits`: scores are logits.
+        """`anchors`: rows of y, x, height, width, from 0 to 1, or these numbers in one array.
 
-        `background`: class 0 is the background.
+        `logits`: scores are logits. `background`: class 0 is the background.
         """
         super().__init__(threshold, limit)
-        self.anchors = anchors
+        self.anchors = None if anchors is None else one_row(anchors)
         self.scales = scales
         self.logits = logits
         self.background = background

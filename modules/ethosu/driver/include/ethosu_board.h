@@ -74,6 +74,7 @@ struct ethosu_memory {
     uint8_t port;         /**< enum ethosu_port */
     uint8_t cache;        /**< enum ethosu_cache */
     uint8_t cpu;          /**< enum ethosu_cpu_access */
+    uint32_t dma_address; /**< the DMA controller's address of `start`; 0: same as the NPU's */
 };
 
 /* ---- NPUs ---- */

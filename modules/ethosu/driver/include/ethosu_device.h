@@ -85,6 +85,11 @@ extern struct ethosu_device_config ethosu_device_config_u55;
 extern struct ethosu_device_config ethosu_device_config_u65;
 extern struct ethosu_device_config ethosu_device_config_u85;
 
+#ifdef __cplusplus // the structs below have the shapes of Arm's, which ISO C++ does not know
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#endif
+
 /* ---- Ethos-U55 ---- */
 
 struct u55_qconfig_t {
@@ -269,6 +274,7 @@ struct u85_config_t {
 };
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

@@ -9,6 +9,7 @@
 #ifndef ETHOSU_DRIVER_H
 #define ETHOSU_DRIVER_H
 
+#include "ethosu_pmu_types.h"
 #include "ethosu_types.h"
 
 #include <stdbool.h>
@@ -110,6 +111,9 @@ struct ethosu_ext_stream {
 struct ethosu_driver {
     struct ethosu_device dev;
     struct ethosu_driver *next;
+#if ETHOSU_EXT_STREAMS
+    const struct ethosu_pmu_desc *pmu; /**< driver 1.99; every product has the same functions */
+#endif
     struct ethosu_job job;
     void *semaphore;
     uint64_t fast_memory;
@@ -147,6 +151,47 @@ enum ethosu_request_clients {
     ETHOSU_PMU_REQUEST = 0,
     ETHOSU_INFERENCE_REQUEST = 1,
 };
+
+/* ---- performance counters (driver 1.99); ethosu_pmu_funcs.h declares the functions ---- */
+
+/** A table of the functions ETHOSU_PMU_*(). */
+struct ethosu_pmu_ops {
+    void (*ETHOSU_PMU_Enable)(struct ethosu_driver *drv);
+    void (*ETHOSU_PMU_Disable)(struct ethosu_driver *drv);
+    uint32_t (*ETHOSU_PMU_Get_NumEventCounters)(void); /**< of the family */
+    void (*ETHOSU_PMU_Set_EVTYPER)(struct ethosu_driver *drv, uint32_t num,
+                                   enum ethosu_pmu_event_type type);
+    enum ethosu_pmu_event_type (*ETHOSU_PMU_Get_EVTYPER)(struct ethosu_driver *drv, uint32_t num);
+    void (*ETHOSU_PMU_CYCCNT_Reset)(struct ethosu_driver *drv);
+    void (*ETHOSU_PMU_EVCNTR_ALL_Reset)(struct ethosu_driver *drv);
+    void (*ETHOSU_PMU_CNTR_Enable)(struct ethosu_driver *drv, uint32_t mask);
+    void (*ETHOSU_PMU_CNTR_Disable)(struct ethosu_driver *drv, uint32_t mask);
+    uint32_t (*ETHOSU_PMU_CNTR_Status)(struct ethosu_driver *drv);
+    uint64_t (*ETHOSU_PMU_Get_CCNTR)(struct ethosu_driver *drv);
+    void (*ETHOSU_PMU_Set_CCNTR)(struct ethosu_driver *drv, uint64_t val);
+    uint32_t (*ETHOSU_PMU_Get_EVCNTR)(struct ethosu_driver *drv, uint32_t num);
+    void (*ETHOSU_PMU_Set_EVCNTR)(struct ethosu_driver *drv, uint32_t num, uint32_t val);
+    uint32_t (*ETHOSU_PMU_Get_CNTR_OVS)(struct ethosu_driver *drv);
+    void (*ETHOSU_PMU_Set_CNTR_OVS)(struct ethosu_driver *drv, uint32_t mask);
+    void (*ETHOSU_PMU_Set_CNTR_IRQ_Enable)(struct ethosu_driver *drv, uint32_t mask);
+    void (*ETHOSU_PMU_Set_CNTR_IRQ_Disable)(struct ethosu_driver *drv, uint32_t mask);
+    uint32_t (*ETHOSU_PMU_Get_IRQ_Enable)(struct ethosu_driver *drv);
+    void (*ETHOSU_PMU_CNTR_Increment)(struct ethosu_driver *drv, uint32_t mask);
+    void (*ETHOSU_PMU_PMCCNTR_CFG_Set_Start_Event)(struct ethosu_driver *drv,
+                                                   enum ethosu_pmu_event_type start_event);
+    void (*ETHOSU_PMU_PMCCNTR_CFG_Set_Stop_Event)(struct ethosu_driver *drv,
+                                                  enum ethosu_pmu_event_type stop_event);
+    uint32_t (*ETHOSU_PMU_Get_QREAD)(struct ethosu_driver *drv);
+    uint32_t (*ETHOSU_PMU_Get_STATUS)(struct ethosu_driver *drv);
+};
+
+struct ethosu_pmu_desc {
+    const struct ethosu_pmu_ops *ops;
+};
+
+extern const struct ethosu_pmu_desc ethosu_pmu_desc_u55;
+extern const struct ethosu_pmu_desc ethosu_pmu_desc_u65;
+extern const struct ethosu_pmu_desc ethosu_pmu_desc_u85;
 
 /* ---- weak functions: a board or an RTOS may override them ---- */
 

@@ -286,7 +286,11 @@ void ethosu_ext_set_constant_payloads(struct ethosu_driver *drv, bool constant);
  */
 void ethosu_ext_forget(struct ethosu_driver *drv);
 
-/** Call `on_done` from the interrupt handler when an inference completes; NULL for no callback. */
+/**
+ * Call `on_done` from the interrupt handler when an inference completes; NULL for no callback. It
+ * may be changed at any time, by one thread: a callback always gets its own argument. An inference
+ * that completes during this call may call neither the old nor the new one.
+ */
 void ethosu_ext_on_done(struct ethosu_driver *drv,
                         void (*on_done)(struct ethosu_driver *drv, void *argument), void *argument);
 
@@ -300,9 +304,6 @@ struct ethosu_ext_counts {
 };
 
 void ethosu_ext_get_counts(const struct ethosu_driver *drv, struct ethosu_ext_counts *counts);
-
-/** Number of event counters; ETHOSU_PMU_Get_NumEventCounters() is the minimum of all NPUs. */
-uint32_t ethosu_ext_pmu_counters(const struct ethosu_driver *drv);
 
 /** Can this NPU count the event with this hardware number (ETHOSU_EXT_PMU_*)? */
 bool ethosu_ext_pmu_has_event(const struct ethosu_driver *drv, uint32_t number);

@@ -89,6 +89,26 @@ int ethosu_describe_entry(struct ethosu_description *description, uint32_t index
     return reader_of(description)->format->entry(description, index, entry, error);
 }
 
+int ethosu_describe_signature(struct ethosu_description *description, uint32_t index,
+                              struct ethosu_describe_signature *signature,
+                              struct ethosu_model_error *error)
+{
+    struct tflite *file = &reader_of(description)->tflite;
+    struct tflite_signature stored;
+    TRY(check_index(description, "signature", index, description->signatures, error));
+    struct fb_vector list = tflite_get_signatures(file);
+    if (!tflite_get_signature(file, &list, index, &stored)) {
+        return describe_damage(&file->fb, error);
+    }
+    if (stored.subgraph >= description->graphs) {
+        return error_set(error, ETHOSU_MODEL_BAD_FILE, "signature %u names subgraph %u, it has %u",
+                         (unsigned)index, (unsigned)stored.subgraph, (unsigned)description->graphs);
+    }
+    signature->name = describe_text(stored.name);
+    signature->graph = stored.subgraph;
+    return ETHOSU_MODEL_OK;
+}
+
 int ethosu_describe_graph(struct ethosu_description *description, uint32_t index,
                           struct ethosu_describe_graph *graph, struct ethosu_model_error *error)
 {

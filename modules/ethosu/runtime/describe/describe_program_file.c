@@ -152,7 +152,7 @@ static bool list_contains(struct program *program, const struct fb_vector *list,
 static int charge_search(struct ethosu_description *description, uint32_t index,
                          struct ethosu_model_error *error)
 {
-    enum { LOOKED_AT = 64, NAMES = 4, LISTED_IN_A_READ = 16 };
+    enum { LOOKED_AT = 64 + 256, NAMES = 4, LISTED_IN_A_READ = 16 };
     struct program *program = program_of(description);
     const struct program_method *method = &program->method;
     uint64_t reads = 1 + (method->inputs.count + method->outputs.count) / LISTED_IN_A_READ;

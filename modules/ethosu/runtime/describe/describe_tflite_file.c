@@ -208,10 +208,11 @@ int describe_open_tflite(struct ethosu_description *description, const void *dat
     }
     description->graphs = file->root.subgraphs.count;
     description->entries = file->root.metadata.count;
+    description->signatures = tflite_get_signatures(file).count;
     if (description->graphs == 0) {
         return error_set(error, ETHOSU_MODEL_BAD_FILE, "the model has no graph");
     }
-    if (!tflite_find_offsets(file) || !tflite_get_subgraph(file, 0, &graph)) {
+    if (!tflite_find_offsets(file, 0) || !tflite_get_subgraph(file, 0, &graph)) {
         return describe_damage(&file->fb, error);
     }
     if (file->offset_count != 0 && file->offset_count < graph.tensors.count) {

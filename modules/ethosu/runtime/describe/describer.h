@@ -3,7 +3,7 @@
 #ifndef DESCRIBER_H
 #define DESCRIBER_H
 
-#include "../error.h"
+#include "../failure.h"
 #include "ethosu_describe.h"
 #include "executorch/program.h"
 #include "tflite.h"

@@ -39,6 +39,7 @@ struct ethosu_description {
     uint32_t kind;                        /**< enum ethosu_file_kinds */
     uint32_t graphs;                      /**< subgraphs or methods; 0 for data files */
     uint32_t entries;                     /**< metadata entries, or named data */
+    uint32_t signatures;                  /**< of a .tflite */
     uint32_t cases;                       /**< of a bundle */
     struct ethosu_describe_bytes program; /**< the program in a bundle; else the file */
     uint64_t reads;                       /**< remaining read budget: see above */
@@ -73,6 +74,16 @@ struct ethosu_describe_graph {
 /** Describe a graph, and make it the current one. */
 int ethosu_describe_graph(struct ethosu_description *description, uint32_t index,
                           struct ethosu_describe_graph *graph, struct ethosu_model_error *error);
+
+/** A signature of a `.tflite`: the name under which programs call a graph. */
+struct ethosu_describe_signature {
+    struct ethosu_describe_bytes name;
+    uint32_t graph; /**< its number */
+};
+
+int ethosu_describe_signature(struct ethosu_description *description, uint32_t index,
+                              struct ethosu_describe_signature *signature,
+                              struct ethosu_model_error *error);
 
 /** Kinds of values in addition to enum ethosu_model_kind. */
 enum ethosu_describe_kind {

@@ -84,17 +84,19 @@ int program_tensor(struct program_builder *program, uint32_t value,
     return fault == PROGRAM_TENSOR_OK ? ETHOSU_MODEL_OK : refuse_tensor(program, value, fault);
 }
 
-/** Arena offset of a planned tensor. */
-static uint32_t offset_of(const struct program_builder *program, uint32_t value,
-                          const struct program_tensor *tensor)
+/** Place of a planned tensor. */
+static int locate(struct program_builder *program, uint32_t value,
+                  const struct program_tensor *tensor, uint32_t *offset, void **address)
 {
+    *offset = program->buffers[tensor->buffer - 1] + tensor->offset;
     for (uint32_t i = 0; i < program->in_place_count; i++) {
         const struct in_place *place = &program->in_place[i];
         if (place->value == value) {
-            return program->regions[place->region] + place->offset;
+            *offset = program->regions[place->region] + place->offset;
+            break;
         }
     }
-    return program->buffers[tensor->buffer - 1] + tensor->offset;
+    return build_address(program->builder, *offset, tensor->size, address);
 }
 
 int program_operand(struct program_builder *program, uint32_t value,
@@ -109,9 +111,7 @@ int program_operand(struct program_builder *program, uint32_t value,
         bool aligned = (uintptr_t)tensor->data % ethosu_model_type_size(tensor->type) == 0;
         return aligned ? ETHOSU_MODEL_OK : refuse_tensor(program, value, PROGRAM_TENSOR_ALIGNMENT);
     }
-    operand->offset = offset_of(program, value, tensor);
-    operand->data = build_address(program->builder, operand->offset);
-    return ETHOSU_MODEL_OK;
+    return locate(program, value, tensor, &operand->offset, &operand->data);
 }
 
 /** Reserve the planned buffers. */
@@ -187,21 +187,29 @@ static int build_instruction(struct program_builder *program, uint32_t index)
 
 /* ---- inputs and outputs ---- */
 
-static int build_buffer(struct program_builder *program, uint32_t value,
+/** Record an input or output; a constant output gets memory of its own. */
+static int build_buffer(struct program_builder *program, uint32_t value, bool is_output,
                         struct ethosu_model_buffer *buffer)
 {
     const struct program_tensor *tensor;
+    uint32_t offset;
+    void *data;
     TRY(program_tensor(program, value, &tensor));
     if (value > UINT16_MAX) {
         return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
                          "value %u, an input or output: expected at most 65535", (unsigned)value);
     }
-    if (tensor->buffer == 0) {
+    if (tensor->buffer != 0) {
+        TRY(locate(program, value, tensor, &offset, &data));
+    } else if (is_output) {
+        TRY(build_reserve(program->builder, tensor->size, &offset));
+        TRY(build_address(program->builder, offset, tensor->size, &data));
+        program->builder->constant_outputs = true;
+    } else {
         return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "value %u, an input or output, is constant", (unsigned)value);
+                         "value %u, an input, is constant", (unsigned)value);
     }
     if (buffer != NULL) {
-        void *data = build_address(program->builder, offset_of(program, value, tensor));
         *buffer = (struct ethosu_model_buffer){data, tensor->size, (uint16_t)value,
                                                (uint16_t)tensor->type};
     }
@@ -245,8 +253,33 @@ static int build_io(struct program_builder *program)
         if (tensors != inputs && i < inputs && is_fixed(file, value)) {
             continue;
         }
-        TRY(build_buffer(program, value, next));
+        TRY(build_buffer(program, value, i >= inputs, next));
         next = next == NULL ? NULL : next + 1;
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/** Copy the constant outputs in each inference: the caller may write to their memory. */
+static int copy_constants(struct program_builder *program)
+{
+    struct builder *builder = program->builder;
+    const struct fb_vector *outputs = &program->program.method.outputs;
+    const struct ethosu_model_buffer *buffers = model_buffers(builder->model);
+    buffers += builder->model->inputs;
+    for (uint32_t i = 0; i < outputs->count && builder->constant_outputs; i++) {
+        const struct program_tensor *tensor;
+        struct step step = {.run = step_copy};
+        TRY(program_tensor(program, fb_u32_at(&program->program.fb, outputs, i), &tensor));
+        if (tensor->buffer != 0) {
+            continue;
+        }
+        if (builder->loading && buffers[i].size != tensor->size) {
+            return refuse_damage(program); // the file has changed
+        }
+        step.copy.destination = builder->loading ? buffers[i].data : NULL;
+        step.copy.source = tensor->data;
+        step.copy.size = tensor->size;
+        TRY(build_step(builder, &step));
     }
     return ETHOSU_MODEL_OK;
 }
@@ -347,6 +380,7 @@ static int build(struct builder *builder, const struct ethosu_model_source *sour
         TRY(build_instruction(&program, i));
     }
     control_resolve_jumps(&program, program.program.instructions.count);
+    TRY(copy_constants(&program));
     return build_state(&program);
 }
 

@@ -150,6 +150,10 @@ const void *program_get_metadata(const struct ethosu_model *model, const char *n
                                  uint32_t *size);
 extern const struct method_facts program_methods;
 
+/** Implements ethosu_model_get_method(). */
+bool program_get_method(const struct ethosu_model *model, uint32_t index,
+                        struct ethosu_model_method *method);
+
 /** Reopen a loaded model's program. The file may have changed; each read is bounded. */
 bool program_open_again(const struct ethosu_model *model, struct program *program);
 

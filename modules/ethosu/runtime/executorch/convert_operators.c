@@ -14,7 +14,7 @@
 #include "program_operators.h"
 
 #include "ethosu_count.h"
-#include "kernels/nd.h"
+#include "nd.h"
 
 #include <math.h>
 #include <string.h>

@@ -266,12 +266,6 @@ int delegate_measure(struct program_builder *program, uint32_t instruction,
 
 /* ---- inputs and outputs ---- */
 
-/** Arena offset of an input or output for the NPU. */
-static uint32_t offset_of(const struct program_builder *program, const struct delegate_io *io)
-{
-    return program->regions[io->npu.region] + io->npu.offset;
-}
-
 /** An output whose layout differs from the program's tensor. */
 struct adjust {
     struct kernel_call call;
@@ -288,13 +282,13 @@ static int run_adjust(const struct kernel_call *call)
 static const struct kernel adjust_kernel = {.run = run_adjust};
 
 static int add_adjust(struct program_builder *program, const struct delegate_io *io,
-                      const struct program_operand *operand)
+                      const struct program_operand *operand, const void *npu)
 {
     struct adjust adjust = {
         .layout = {.tensor = operand->data,
                    .tensor_bytes = operand->tensor.size,
                    .tensor_element = ethosu_model_type_size(operand->tensor.type),
-                   .source = build_address(program->builder, offset_of(program, io)),
+                   .source = npu,
                    .source_bytes = io->npu.size,
                    .element = io->npu.element_size},
     };
@@ -331,12 +325,14 @@ static int add_copies(struct program_builder *program, uint32_t first, uint32_t 
         }
         TRY(get_io(program, i, &io));
         TRY(program_operand(program, io.value, &operand));
-        void *npu = build_address(program->builder, offset_of(program, &io));
+        void *npu;
+        TRY(build_address(program->builder, program->regions[io.npu.region] + io.npu.offset,
+                          io.npu.size, &npu));
         struct step step = {.run = step_copy};
         step.copy.destination = io.is_output ? operand.data : npu;
         step.copy.source = io.is_output ? npu : operand.data;
         step.copy.size = io.npu.size;
-        TRY(io.npu.size != operand.tensor.size ? add_adjust(program, &io, &operand)
+        TRY(io.npu.size != operand.tensor.size ? add_adjust(program, &io, &operand, npu)
                                                : build_step(program->builder, &step));
     }
     return ETHOSU_MODEL_OK;
@@ -344,13 +340,17 @@ static int add_copies(struct program_builder *program, uint32_t first, uint32_t 
 
 /* ---- the call ---- */
 
-/** Address of a region; NULL if it is empty or in memory supplied by the driver. */
-static void *region_address(const struct program_builder *program, uint32_t region)
+/** Tell the NPU a region's size and address; NULL if it is empty or in memory of the driver. */
+static int set_region(struct program_builder *program, struct npu_call *call, uint32_t base,
+                      uint32_t region, uint32_t size)
 {
     bool other = region == REGION_FAST_SCRATCH && npu_has_fast_memory(program->builder);
-    return program->region_sizes[region] == 0 || other
-               ? NULL
-               : build_address(program->builder, program->regions[region]);
+    void *address = NULL;
+    TRY(size == 0 || other
+            ? ETHOSU_MODEL_OK
+            : build_address(program->builder, program->regions[region], size, &address));
+    npu_call_set(call, base, address, size);
+    return ETHOSU_MODEL_OK;
 }
 
 static int add_call(struct program_builder *program)
@@ -375,14 +375,13 @@ static int add_call(struct program_builder *program)
     }
     npu_call_set(call, REGION_WEIGHTS, visible, weights->size);
     uint32_t scratch_size = delegate->binary.scratch_size;
-    void *scratch = scratch_size == 0 ? NULL : region_address(program, REGION_SCRATCH);
-    npu_call_set(call, REGION_SCRATCH, scratch, scratch_size);
+    TRY(set_region(program, call, REGION_SCRATCH, REGION_SCRATCH, scratch_size));
     // If no stream uses fast scratch, it is the scratch, as in TensorFlow Lite files.
-    npu_call_set(call, REGION_FAST_SCRATCH, scratch, scratch_size);
+    TRY(set_region(program, call, REGION_FAST_SCRATCH, REGION_SCRATCH, scratch_size));
     for (uint32_t region = REGION_FAST_SCRATCH; region < bases; region++) {
         uint32_t size = program->region_sizes[region];
         if (size != 0 || region != REGION_FAST_SCRATCH) {
-            npu_call_set(call, region, region_address(program, region), size);
+            TRY(set_region(program, call, region, region, size));
         }
     }
     return npu_call_add(builder, call);

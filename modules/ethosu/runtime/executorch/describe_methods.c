@@ -24,8 +24,8 @@ static bool choose(const struct ethosu_model *model, uint32_t method, struct pro
            program_choose(program, method);
 }
 
-static bool get_method(const struct ethosu_model *model, uint32_t index,
-                       struct ethosu_model_method *method)
+bool program_get_method(const struct ethosu_model *model, uint32_t index,
+                        struct ethosu_model_method *method)
 {
     struct program program;
     if (!choose(model, index, &program)) {
@@ -168,7 +168,6 @@ static uint32_t count_tensors(const struct ethosu_model *model)
 }
 
 const struct method_facts program_methods = {
-    .get_method = get_method,
     .get_constant = get_constant,
     .get_program = get_program,
     .get_operator = get_operator,

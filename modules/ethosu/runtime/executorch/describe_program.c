@@ -145,15 +145,39 @@ static bool from_calls(struct program *program, uint32_t end, bool is_input,
     return false;
 }
 
+/** Number of buffers of a program whose scales are found, for the same purpose. */
+#define MAX_WRITTEN_BACK 256u
+
+/**
+ * Number of outputs of the exporter's graph that are not outputs of the method: the new values of
+ * buffers, which come first, and which the last instructions write back (ExecuTorch's
+ * insert_write_back_for_buffers_pass).
+ */
+static uint32_t count_write_backs(struct program *program)
+{
+    uint32_t count = program->instructions.count;
+    uint32_t found = 0;
+    struct fb_vector arguments;
+    while (found < count && found < MAX_WRITTEN_BACK &&
+           program_is_text(program_called(program, count - 1 - found, &arguments), "aten::copy_")) {
+        found++;
+    }
+    return found;
+}
+
 /** Find scale and zero point of an integer input or output. May change the current method. */
 static bool find_quantization(struct program *program, uint32_t method, uint32_t index,
                               struct quantization *quantization)
 {
     uint32_t number = position(program, &program->method.inputs, index);
     bool is_input = number != UINT32_MAX;
-    number = is_input ? number : position(program, &program->method.outputs, index);
-    if (number == UINT32_MAX) {
-        return false;
+    if (!is_input) {
+        number = position(program, &program->method.outputs, index);
+        if (number == UINT32_MAX) {
+            return false;
+        }
+        uint32_t written_back = count_write_backs(program);
+        number = written_back < MAX_WRITTEN_BACK ? number + written_back : UINT32_MAX;
     }
     return from_calls(program, index, is_input, quantization) ||
            from_methods(program, program_method_name(program, method),
@@ -220,6 +244,7 @@ static bool program_describe_channel(const struct ethosu_model *model, uint32_t 
 
 const struct model_facts program_facts = {
     .count_values = program_count_values,
+    .get_method = program_get_method,
     .get_tensor = program_describe,
     .get_channel = program_describe_channel,
     .get_metadata = program_get_metadata,

@@ -59,7 +59,11 @@ int program_operator(struct program_builder *program, struct program_instruction
 {
     const struct operator_row *row = find_row(program, call);
     if (row == NULL) {
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "operator is not in this build");
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
+                              program->program.method.delegates.count == 0
+                                  ? "operator is not in this build, and none runs on the NPU: "
+                                    "export with EthosUPartitioner"
+                                  : "operator is not in this build");
     }
     if (call->arguments.count < row->written + 1u) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "too few arguments");
@@ -120,8 +124,7 @@ static int get_scratch(struct program_builder *program, const struct program_ope
     if (planned == NULL) {
         uint32_t offset;
         TRY(build_reserve(program->builder, needed, &offset));
-        call->scratch = build_address(program->builder, offset);
-        return ETHOSU_MODEL_OK;
+        return build_address(program->builder, offset, needed, &call->scratch);
     }
     const struct program_tensor *tensor = &planned->tensor;
     bool right = tensor->buffer != 0 && tensor->size >= needed &&

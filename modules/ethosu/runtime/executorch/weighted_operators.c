@@ -7,6 +7,8 @@
 #include "sliding_window.h"
 #include "ethosu_count.h"
 
+#include <string.h>
+
 /** Positions of the arguments; 0 if the operator does not have one. */
 struct layout {
     uint8_t stride, padding, output_padding, dilation;
@@ -37,11 +39,23 @@ static int get_table(struct program_builder *program, const struct fb_vector *ar
     return ETHOSU_MODEL_OK;
 }
 
-/** Check scales from the file, because kernels rely on their limits. */
-static int check_scales(struct program_builder *program, const struct weighted *weighted,
-                        int32_t count)
+/** Copy a table of one int32 per channel if its file may change after it was checked. */
+static int keep_table(struct program_builder *program, int32_t count, const int32_t **table)
 {
-    for (int32_t i = 0; i < count && weighted->multipliers != NULL; i++) {
+    void *copy = NULL;
+    TRY(program->builder->model->file_may_change
+            ? build_object_back(program->builder, (size_t)count * sizeof **table, &copy)
+            : ETHOSU_MODEL_OK);
+    *table = copy != NULL ? memcpy(copy, *table, (size_t)count * sizeof **table) : *table;
+    return ETHOSU_MODEL_OK;
+}
+
+/** Check scales from the file, because kernels rely on their limits. */
+static int check_scales(struct program_builder *program, struct weighted *weighted, int32_t count)
+{
+    TRY(keep_table(program, count, &weighted->multipliers));
+    TRY(keep_table(program, count, &weighted->shifts));
+    for (int32_t i = 0; i < count; i++) {
         TRY(build_work_at(program->builder, (uint32_t)i));
         if (weighted->multipliers[i] < 0 || weighted->shifts[i] < -31 || weighted->shifts[i] > 30) {
             return program_refuse(program, ETHOSU_MODEL_BAD_FILE,

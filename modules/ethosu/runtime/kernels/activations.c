@@ -125,7 +125,7 @@ static int prepare_hard_swish(struct builder *builder, const struct tflite_opera
     struct unary p = {.function = hard_swish};
     TRY(unary_begin_quantized(builder, call, &in, &out, &p));
     if (in.type == ETHOSU_TYPE_INT16) {
-        return kernel_bad_type(builder, &in);
+        return kernel_bad_type(builder);
     }
     float fine_scale = (1.0F / 128.0F) * in.scale;
     float gate_scale = 3.0F / 32768.0F;

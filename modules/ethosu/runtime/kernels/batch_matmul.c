@@ -84,7 +84,7 @@ static int check_matrix(struct builder *builder, const struct kernel_tensor *mat
 {
     TRY(need_quantized(builder, matrix));
     if (matrix->type == ETHOSU_TYPE_UINT8 || matrix->type != type) {
-        return kernel_bad_type(builder, matrix);
+        return kernel_bad_type(builder);
     }
     if (matrix->rank < 2) {
         return kernel_bad(builder, "a tensor has fewer than 2 dimensions");

@@ -95,6 +95,7 @@ static inline int32_t add_plain(const struct binary *p, int32_t x, int32_t y)
 }
 
 DEFINE_ROW(add_int8, ETHOSU_TYPE_INT8, add(p, x, y))
+DEFINE_ROW(add_uint8, ETHOSU_TYPE_UINT8, add(p, x, y))
 DEFINE_ROW(add_int16, ETHOSU_TYPE_INT16, add(p, x, y))
 DEFINE_ROW(add_pot, ETHOSU_TYPE_INT16, add_shifted(p, x, y))
 DEFINE_ROW(add_int32, ETHOSU_TYPE_INT32, add_plain(p, x, y))
@@ -134,7 +135,6 @@ static int prepare_add_scales(struct builder *builder, const struct kernel_tenso
                               const struct kernel_tensor *output, struct binary *p)
 {
     bool wide = output->type == ETHOSU_TYPE_INT16;
-    p->row = wide ? add_int16 : add_int8;
     p->left_shift = wide ? 15 : BINARY_ADD_SHIFT;
     float twice_largest = 2.0F * fmaxf(inputs[0].scale, inputs[1].scale);
     float unit = (float)(1 << p->left_shift) * output->scale;
@@ -172,6 +172,7 @@ static inline int32_t multiply_plain(const struct binary *p, int32_t x, int32_t 
 }
 
 DEFINE_ROW(mul_int8, ETHOSU_TYPE_INT8, multiply(p, x, y))
+DEFINE_ROW(mul_uint8, ETHOSU_TYPE_UINT8, multiply(p, x, y))
 DEFINE_ROW(mul_int16, ETHOSU_TYPE_INT16, multiply(p, x, y))
 DEFINE_ROW(mul_int32, ETHOSU_TYPE_INT32, multiply_plain(p, x, y))
 DEFINE_FLOAT_ROW(mul_float, clamp_float(p, x *y))
@@ -181,7 +182,6 @@ static int prepare_mul_quantized(struct builder *builder, const struct tflite_op
                                  const struct kernel_tensor *output, struct binary *p)
 {
     (void)call;
-    p->row = output->type == ETHOSU_TYPE_INT16 ? mul_int16 : mul_int8;
     p->offset[0] = -inputs[0].zero_point;
     p->offset[1] = -inputs[1].zero_point;
     float product = inputs[0].scale * inputs[1].scale;
@@ -191,10 +191,12 @@ static int prepare_mul_quantized(struct builder *builder, const struct tflite_op
 /* ---- MAXIMUM and MINIMUM: of the stored numbers ---- */
 
 DEFINE_ROW(max_int8, ETHOSU_TYPE_INT8, fixed_max(x, y))
+DEFINE_ROW(max_uint8, ETHOSU_TYPE_UINT8, fixed_max(x, y))
 DEFINE_ROW(max_int16, ETHOSU_TYPE_INT16, fixed_max(x, y))
 DEFINE_ROW(max_int32, ETHOSU_TYPE_INT32, fixed_max(x, y))
 DEFINE_FLOAT_ROW(max_float, x > y ? x : y)
 DEFINE_ROW(min_int8, ETHOSU_TYPE_INT8, fixed_min(x, y))
+DEFINE_ROW(min_uint8, ETHOSU_TYPE_UINT8, fixed_min(x, y))
 DEFINE_ROW(min_int16, ETHOSU_TYPE_INT16, fixed_min(x, y))
 DEFINE_ROW(min_int32, ETHOSU_TYPE_INT32, fixed_min(x, y))
 DEFINE_FLOAT_ROW(min_float, x < y ? x : y)
@@ -210,18 +212,15 @@ static inline int32_t prelu(const struct binary *p, int32_t x, int32_t y)
 }
 
 DEFINE_ROW(prelu_int8, ETHOSU_TYPE_INT8, prelu(p, x, y))
+DEFINE_ROW(prelu_uint8, ETHOSU_TYPE_UINT8, prelu(p, x, y))
 
 static int prepare_prelu_quantized(struct builder *builder, const struct tflite_operator_call *call,
                                    const struct kernel_tensor *inputs,
                                    const struct kernel_tensor *output, struct binary *p)
 {
     (void)call;
-    p->row = prelu_int8;
     p->offset[0] = -inputs[0].zero_point;
     p->offset[1] = -inputs[1].zero_point;
-    if (output->type != ETHOSU_TYPE_INT8) {
-        return kernel_bad_type(builder, output);
-    }
     float product = inputs[0].scale * inputs[1].scale;
     TRY(need_rescale(builder, (double)(inputs[0].scale / output->scale), &p->scale[0]));
     return need_rescale(builder, (double)(product / output->scale), &p->scale[1]);
@@ -238,13 +237,25 @@ struct operation {
     bool activation; /**< its options have a fused activation */
 };
 
-/** Find the tensors, and check that their types are equal and their shapes can be broadcast. */
+static binary_row *row_of(const struct binary_rows *rows, uint32_t type)
+{
+    return type == ETHOSU_TYPE_INT8      ? rows->int8
+           : type == ETHOSU_TYPE_UINT8   ? rows->uint8
+           : type == ETHOSU_TYPE_INT16   ? rows->int16
+           : type == ETHOSU_TYPE_INT32   ? rows->int32
+           : type == ETHOSU_TYPE_FLOAT32 ? rows->real
+                                         : NULL;
+}
+
+/** Find the tensors, and check that the operator has their type and can broadcast their shapes. */
 static int begin(struct builder *builder, const struct tflite_operator_call *call,
-                 struct kernel_tensor *inputs, struct kernel_tensor *output, struct binary *p)
+                 const struct binary_rows *rows, struct kernel_tensor *inputs,
+                 struct kernel_tensor *output, struct binary *p)
 {
     TRY(kernel_tensors(builder, call, inputs, 2, output, 1));
-    if (inputs[0].type != output->type || inputs[1].type != output->type) {
-        return kernel_bad_type(builder, &inputs[0]);
+    p->row = row_of(rows, output->type);
+    if (p->row == NULL || inputs[0].type != output->type || inputs[1].type != output->type) {
+        return kernel_bad_type(builder);
     }
     if (!nd_broadcast(&p->walk, output, inputs, 2)) {
         return kernel_bad(builder, "shapes can't be broadcast to the output's");
@@ -262,9 +273,6 @@ static int prepare_quantized(struct builder *builder, const struct tflite_operat
                              const struct kernel_tensor *tensors, struct binary *p)
 {
     const struct kernel_tensor *output = &tensors[2];
-    if (output->type == ETHOSU_TYPE_UINT8) {
-        return kernel_bad_type(builder, output);
-    }
     for (int i = 0; i < 3; i++) {
         TRY(need_quantized(builder, &tensors[i]));
     }
@@ -280,17 +288,14 @@ static int prepare_arithmetic(struct builder *builder, const struct tflite_opera
     struct binary *p = &binary;
     struct kernel_tensor tensors[3];
     const struct kernel_tensor *output = &tensors[2];
-    TRY(begin(builder, call, tensors, &tensors[2], p));
+    TRY(begin(builder, call, &operation->rows, tensors, &tensors[2], p));
     uint32_t activation =
         operation->activation ? kernel_option_byte(builder, call, OPTION_ACTIVATION, 0) : 0;
     TRY(range_of_floats(builder, activation, &p->low, &p->high));
-    if (output->type == ETHOSU_TYPE_FLOAT32 && operation->rows.real != NULL) {
-        p->row = operation->rows.real;
-    } else if (output->type == ETHOSU_TYPE_INT32 && operation->rows.int32 != NULL) {
-        p->row = operation->rows.int32;
+    if (output->type == ETHOSU_TYPE_INT32) {
         p->range.low = isinf(p->low) ? INT32_MIN : (int32_t)p->low;
         p->range.high = isinf(p->high) ? INT32_MAX : (int32_t)p->high;
-    } else {
+    } else if (output->type != ETHOSU_TYPE_FLOAT32) {
         TRY(prepare_quantized(builder, call, operation, activation, tensors, p));
     }
     return kernel_add(builder, kernel, &p->call, nd_block_size(p, &p->walk));
@@ -299,32 +304,29 @@ static int prepare_arithmetic(struct builder *builder, const struct tflite_opera
 static int prepare_extreme(struct builder *builder, const struct tflite_operator_call *call,
                            const struct kernel *kernel)
 {
-    const struct binary_rows *rows = kernel->variant;
     struct kernel_tensor in[2];
     struct kernel_tensor out;
     struct binary p = {0};
-    TRY(begin(builder, call, in, &out, &p));
-    p.row = out.type == ETHOSU_TYPE_INT8      ? rows->int8
-            : out.type == ETHOSU_TYPE_INT16   ? rows->int16
-            : out.type == ETHOSU_TYPE_INT32   ? rows->int32
-            : out.type == ETHOSU_TYPE_FLOAT32 ? rows->real
-                                              : NULL;
-    return p.row == NULL ? kernel_bad_type(builder, &out)
-                         : kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.walk));
+    TRY(begin(builder, call, kernel->variant, in, &out, &p));
+    return kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.walk));
 }
 
-#define ADD_ROWS {add_int8, add_int16, add_int32, add_float}
+#define ADD_ROWS {add_int8, add_uint8, add_int16, add_int32, add_float}
 DEFINE_KERNEL(ADD, .prepare = prepare_arithmetic, .run = run_binary,
               .variant = &(const struct operation){ADD_ROWS, prepare_add_quantized, true});
 DEFINE_KERNEL(SUB, .prepare = prepare_arithmetic, .run = run_binary,
               .variant = &(const struct operation){ADD_ROWS, prepare_add_quantized, true});
 DEFINE_KERNEL(MUL, .prepare = prepare_arithmetic, .run = run_binary,
               .variant = &(const struct operation){
-                  {mul_int8, mul_int16, mul_int32, mul_float}, prepare_mul_quantized, true});
+                  {mul_int8, mul_uint8, mul_int16, mul_int32, mul_float},
+                  prepare_mul_quantized,
+                  true});
 DEFINE_KERNEL(PRELU, .prepare = prepare_arithmetic, .run = run_binary,
               .variant = &(const struct operation){
-                  {.int8 = prelu_int8}, prepare_prelu_quantized, false});
+                  {.int8 = prelu_int8, .uint8 = prelu_uint8}, prepare_prelu_quantized, false});
 DEFINE_KERNEL(MAXIMUM, .prepare = prepare_extreme, .run = run_binary,
-              .variant = &(const struct binary_rows){max_int8, max_int16, max_int32, max_float});
+              .variant = &(const struct binary_rows){max_int8, max_uint8, max_int16, max_int32,
+                                                     max_float});
 DEFINE_KERNEL(MINIMUM, .prepare = prepare_extreme, .run = run_binary,
-              .variant = &(const struct binary_rows){min_int8, min_int16, min_int32, min_float});
+              .variant = &(const struct binary_rows){min_int8, min_uint8, min_int16, min_int32,
+                                                     min_float});

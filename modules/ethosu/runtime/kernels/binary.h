@@ -32,6 +32,7 @@ struct binary {
 /** An operator's functions per type, or NULL. A kernel's variant begins with them. */
 struct binary_rows {
     binary_row *int8;
+    binary_row *uint8;
     binary_row *int16;
     binary_row *int32;
     binary_row *real;

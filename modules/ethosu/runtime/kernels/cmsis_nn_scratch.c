@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * Scratch of the operators that CMSIS-NN computes. The sizes are the maximum over
- * all cores, so that the planner (tools/ethosu_tools/plan/kernels.py) does not
+ * all cores, so that the planner (tools/ethosu_tools/compile/plan/kernels.py) does not
  * depend on the core. Source: the *_get_buffer_size() functions of CMSIS-NN 7.0.0.
  */
 #if defined(ETHOSU_CMSIS_NN) || defined(ETHOSU_CMSIS_NN_SIZES)

@@ -50,7 +50,7 @@ static int prepare_quantize(struct builder *builder, const struct tflite_operato
     bool real = in.type == ETHOSU_TYPE_FLOAT32;
     p.output_scale = out.scale;
     if ((!real && !range_of_type(in.type, &p.range)) || !range_of_type(out.type, &p.range)) {
-        return kernel_bad_type(builder, real ? &out : &in);
+        return kernel_bad_type(builder);
     }
     if (in.zero_point == INT32_MIN) {
         return kernel_bad(builder, "a zero point is outside its type's range");
@@ -99,7 +99,7 @@ static int prepare_dequantize(struct builder *builder, const struct tflite_opera
     TRY(kernel_tensors(builder, call, &in, 1, &out, 1));
     struct range range;
     if (!range_of_type(in.type, &range) || out.type != ETHOSU_TYPE_FLOAT32) {
-        return kernel_bad_type(builder, &in);
+        return kernel_bad_type(builder);
     }
     if (in.channels != 1 || in.count != out.count) {
         return kernel_unsupported(builder, "expected one scale per tensor");
@@ -117,7 +117,7 @@ static int prepare_dequantize(struct builder *builder, const struct tflite_opera
 
 DEFINE_KERNEL(DEQUANTIZE, .prepare = prepare_dequantize, .run = run_dequantize);
 
-/* ---- CAST: conversion of numbers as in C ---- */
+/* ---- CAST: floats are clamped to an integer type's range, integers wrap around as in C ---- */
 
 struct cast {
     struct kernel_call call;
@@ -126,21 +126,23 @@ struct cast {
     int32_t count;
     uint8_t from;
     uint8_t to;
+    struct range range; /**< of an integer output */
 };
 
-/** A float as an integer, rounded towards zero; INT32_MIN if it does not fit. */
-static int32_t truncate(float value)
+/** A float as an integer, rounded towards zero and clamped; NaN becomes the lowest. */
+static int32_t truncate(float value, struct range range)
 {
-    return isnan(value)                                       ? INT32_MIN
-           : value >= 2147483648.0F || value < -2147483648.0F ? INT32_MIN
-                                                              : (int32_t)value;
+    int32_t whole = value >= 2147483648.0F    ? INT32_MAX
+                    : value >= -2147483648.0F ? (int32_t)value
+                                              : INT32_MIN;
+    return fixed_clamp(whole, range.low, range.high);
 }
 
 static void cast_one(const struct cast *p, int32_t i)
 {
     bool from_float = p->from == ETHOSU_TYPE_FLOAT32;
     float real = from_float ? ((const float *)p->input)[i] : 0.0F;
-    int32_t value = from_float ? truncate(real) : element_load(p->input, i, p->from);
+    int32_t value = from_float ? truncate(real, p->range) : element_load(p->input, i, p->from);
     if (p->to == ETHOSU_TYPE_FLOAT32) {
         ((float *)p->output)[i] = from_float ? real : (float)value;
     } else if (p->to == ETHOSU_TYPE_BOOL) {
@@ -162,10 +164,9 @@ static int run_cast(const struct kernel_call *call)
     return ETHOSU_MODEL_OK;
 }
 
-static bool can_cast(uint32_t type)
+static bool can_cast(uint32_t type, struct range *range)
 {
-    struct range range;
-    return type == ETHOSU_TYPE_FLOAT32 || type == ETHOSU_TYPE_BOOL || range_of_type(type, &range);
+    return type == ETHOSU_TYPE_FLOAT32 || type == ETHOSU_TYPE_BOOL || range_of_type(type, range);
 }
 
 static int prepare_cast(struct builder *builder, const struct tflite_operator_call *call,
@@ -174,8 +175,9 @@ static int prepare_cast(struct builder *builder, const struct tflite_operator_ca
     struct kernel_tensor in;
     struct kernel_tensor out;
     TRY(kernel_tensors(builder, call, &in, 1, &out, 1));
-    if (!can_cast(in.type) || !can_cast(out.type)) {
-        return kernel_bad_type(builder, can_cast(in.type) ? &out : &in);
+    struct range range = {0, 0};
+    if (!can_cast(in.type, &range) || !can_cast(out.type, &range)) {
+        return kernel_bad_type(builder);
     }
     if (in.count != out.count) {
         return kernel_bad(builder, "input and output differ in number of elements");
@@ -186,6 +188,7 @@ static int prepare_cast(struct builder *builder, const struct tflite_operator_ca
         .count = out.count,
         .from = (uint8_t)in.type,
         .to = (uint8_t)out.type,
+        .range = range,
     };
     return kernel_add(builder, kernel, &p.call, sizeof p);
 }

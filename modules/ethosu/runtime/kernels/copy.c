@@ -6,6 +6,33 @@
 
 #include <string.h>
 
+/** Copy elements along a walk from tensor 1 to tensor 0. */
+static void copy_walk(const struct kernel_call *call, const struct nd_walk *walk, void *destination,
+                      const void *source, uint32_t element_size)
+{
+    const struct nd_dimension *row = &walk->dimension[0];
+    struct nd_cursor cursor = {0};
+    bool whole = row->stride[0] == 1 && row->stride[1] == 1;
+    uint8_t *to = destination;
+    const uint8_t *from = source;
+    ptrdiff_t size = (ptrdiff_t)element_size;
+    do {
+        uint8_t *out = to + cursor.offset[0] * size;
+        const uint8_t *in = from + cursor.offset[1] * size;
+        if (whole) {
+            kernel_copy(call, out, in, (size_t)row->extent * element_size);
+            continue;
+        }
+        KERNEL_BLOCKS(call, first, end, row->extent)
+        {
+            for (int32_t i = first; i < end; i++) {
+                memcpy(out + i * row->stride[0] * size, in + i * row->stride[1] * size,
+                       element_size);
+            }
+        }
+    } while (!kernel_is_stopped(call) && nd_next(walk, &cursor));
+}
+
 int run_copy(const struct kernel_call *call)
 {
     const struct copy *p = (const struct copy *)call;
@@ -20,7 +47,7 @@ int run_copy(const struct kernel_call *call)
             }
         }
     }
-    nd_copy(call, &p->walk, p->output, p->input, p->element_size);
+    copy_walk(call, &p->walk, p->output, p->input, p->element_size);
     return ETHOSU_MODEL_OK;
 }
 

@@ -3,10 +3,11 @@
  * TFLite_Detection_PostProcess, the last operator of an SSD: decodes boxes from
  * their anchors. Of boxes that overlap too much, it keeps only the one with the
  * best score ("fast" non-maximum suppression: one list for all classes).
+ * Its inputs are float32 or uint8, its outputs float32.
  */
-#include "fixed.h"
+#include "element.h"
 #include "flexbuffer.h"
-#include "kernel.h"
+#include "quantization.h"
 #include "real.h"
 
 #include <math.h>
@@ -24,11 +25,19 @@ struct centre {
     float y, x, h, w;
 };
 
+/** Numbers of an input. */
+struct values {
+    const void *data;
+    float scale;
+    int32_t zero_point;
+    bool quantised; /**< uint8, else float32 */
+};
+
 struct detection {
     struct kernel_call call;
-    const float *boxes;
-    const float *scores;
-    const struct centre *anchors;
+    struct values boxes;
+    struct values scores;
+    struct values anchors;
     struct box *found_boxes;
     float *found_classes;
     float *found_scores;
@@ -57,40 +66,76 @@ static uint32_t detection_scratch(const struct kernel_call *call)
     return kernel_bytes((uint32_t)p->box_count, sizeof(struct candidate));
 }
 
+ELEMENT_INLINE float value_of(const struct values *values, int32_t index, bool quantised)
+{
+    if (!quantised) {
+        return ((const float *)values->data)[index];
+    }
+    int32_t steps = ((const uint8_t *)values->data)[index] - values->zero_point;
+    return (float)steps * values->scale;
+}
+
+static float value_at(const struct values *values, int32_t index)
+{
+    return value_of(values, index, values->quantised);
+}
+
+static struct centre centre_at(const struct values *values, int32_t first)
+{
+    return (struct centre){value_at(values, first), value_at(values, first + 1),
+                           value_at(values, first + 2), value_at(values, first + 3)};
+}
+
 static struct box decode(const struct detection *p, int32_t index)
 {
-    struct centre box;
-    const struct centre *anchor = &p->anchors[index];
-    memcpy(&box, p->boxes + (size_t)index * (size_t)p->box_length, sizeof box);
+    struct centre box = centre_at(&p->boxes, index * p->box_length);
+    struct centre anchor = centre_at(&p->anchors, index * 4);
     double height = real_exp((double)box.h / (double)p->scale.h);
     double width = real_exp((double)box.w / (double)p->scale.w);
-    float y = (float)((double)box.y / (double)p->scale.y * (double)anchor->h + (double)anchor->y);
-    float x = (float)((double)box.x / (double)p->scale.x * (double)anchor->w + (double)anchor->x);
-    float half_height = (float)(height / 2 * (double)anchor->h);
-    float half_width = (float)(width / 2 * (double)anchor->w);
+    float y = (float)((double)box.y / (double)p->scale.y * (double)anchor.h + (double)anchor.y);
+    float x = (float)((double)box.x / (double)p->scale.x * (double)anchor.w + (double)anchor.x);
+    float half_height = (float)(height / 2 * (double)anchor.h);
+    float half_width = (float)(width / 2 * (double)anchor.w);
     return (struct box){y - half_height, x - half_width, y + half_height, x + half_width};
 }
 
-static const float *scores_of(const struct detection *p, int32_t box)
+/** Where the scores of a box begin, without the background's. */
+static int32_t scores_of(const struct detection *p, int32_t box)
 {
-    return p->scores + (size_t)box * (size_t)p->score_length + (p->score_length - p->classes);
+    return (box + 1) * p->score_length - p->classes;
 }
 
-/** The next class after `previous` in the order of scores; -1 starts. */
-static int32_t next_class(const struct detection *p, const float *scores, int32_t previous)
+static float score_of(const struct detection *p, int32_t box, int32_t class)
+{
+    return value_at(&p->scores, scores_of(p, box) + class);
+}
+
+ELEMENT_INLINE int32_t next_of(const struct detection *p, int32_t start, int32_t previous,
+                               bool quantised)
 {
     int32_t best = -1;
+    float limit = previous < 0 ? 0.0F : value_of(&p->scores, start + previous, quantised);
+    float highest = 0.0F;
     KERNEL_BLOCKS(&p->call, first, end, p->classes)
     {
         for (int32_t i = first; i < end; i++) {
-            bool later = previous < 0 || scores[i] < scores[previous] ||
-                         (scores[i] == scores[previous] && i > previous);
-            if (later && (best < 0 || scores[i] > scores[best])) {
+            float score = value_of(&p->scores, start + i, quantised);
+            bool later = previous < 0 || score < limit || (score == limit && i > previous);
+            if (later && (best < 0 || score > highest)) {
                 best = i;
+                highest = score;
             }
         }
     }
     return best;
+}
+
+/** The next class of a box after `previous` in the order of scores; -1 starts. */
+static int32_t next_class(const struct detection *p, int32_t box, int32_t previous)
+{
+    int32_t start = scores_of(p, box);
+    return p->scores.quantised ? next_of(p, start, previous, true)
+                               : next_of(p, start, previous, false);
 }
 
 /**
@@ -164,9 +209,9 @@ static int32_t find_candidates(const struct detection *p, struct candidate *list
 {
     int32_t count = 0;
     for (int32_t i = 0; i < p->box_count && !kernel_stops(&p->call, 8); i++) {
-        const float *scores = scores_of(p, i);
         list[i].box = decode(p, i);
-        list[i].score = scores[fixed_max(next_class(p, scores, -1), 0)]; // -1 if it must stop
+        int32_t class = fixed_max(next_class(p, i, -1), 0); // -1 if it must stop
+        list[i].score = score_of(p, i, class);
         if (list[i].box.y_min > list[i].box.y_max || list[i].box.x_min > list[i].box.x_max) {
             return -1;
         }
@@ -179,16 +224,15 @@ static int32_t find_candidates(const struct detection *p, struct candidate *list
 
 static void put(const struct detection *p, int32_t slot, int32_t box, const struct box *corners)
 {
-    const float *scores = scores_of(p, box);
     int32_t class = -1;
     for (int32_t i = 0; i < p->max_classes && i < p->classes; i++) {
-        class = next_class(p, scores, class);
+        class = next_class(p, box, class);
         if (class < 0) {
             break; // NaN has no order
         }
         p->found_boxes[slot * p->max_classes + i] = *corners;
         p->found_classes[slot * p->max_classes + i] = (float)class;
-        p->found_scores[slot * p->max_classes + i] = scores[class];
+        p->found_scores[slot * p->max_classes + i] = score_of(p, box, class);
     }
 }
 
@@ -280,22 +324,42 @@ static bool shapes_fit(const struct kernel_tensor *in, const struct kernel_tenso
            out[OUTPUT_COUNT].count == 1;
 }
 
+static int check_types(struct builder *builder, const struct kernel_tensor *in,
+                       const struct kernel_tensor *out)
+{
+    for (int i = 0; i < 4; i++) {
+        if (out[i].type != ETHOSU_TYPE_FLOAT32) {
+            return kernel_bad_type(builder);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        if (in[i].type == ETHOSU_TYPE_UINT8) {
+            TRY(need_quantized(builder, &in[i]));
+        } else if (in[i].type != ETHOSU_TYPE_FLOAT32) {
+            return kernel_bad_type(builder);
+        }
+    }
+    return in[INPUT_ANCHORS].type == in[INPUT_BOXES].type ? ETHOSU_MODEL_OK
+                                                          : kernel_bad_type(builder);
+}
+
 static int check(struct builder *builder, const struct tflite_operator_call *call,
                  const struct kernel_tensor *in, const struct kernel_tensor *out,
                  struct detection *p)
 {
-    for (int i = 0; i < 7; i++) {
-        const struct kernel_tensor *tensor = i < 3 ? &in[i] : &out[i - 3];
-        if (tensor->type != ETHOSU_TYPE_FLOAT32) {
-            return kernel_bad_type(builder, tensor);
-        }
-    }
+    TRY(check_types(builder, in, out));
     if (option(builder, call, "use_regular_nms", 0) != 0) {
         return kernel_unsupported(builder, "per-class suppression is not supported");
     }
     return read_options(builder, call, p) && shapes_fit(in, out, p)
                ? ETHOSU_MODEL_OK
                : kernel_bad(builder, "options and shapes do not match");
+}
+
+static struct values values_of(const struct kernel_tensor *tensor)
+{
+    return (struct values){tensor->data, tensor->scale, tensor->zero_point,
+                           tensor->type == ETHOSU_TYPE_UINT8};
 }
 
 static int prepare_detection(struct builder *builder, const struct tflite_operator_call *call,
@@ -307,9 +371,9 @@ static int prepare_detection(struct builder *builder, const struct tflite_operat
     TRY(kernel_tensors(builder, call, in, 3, out, 4));
     TRY(build_work(builder, OPTIONS * call->custom_options.count)); // for the searches
     TRY(check(builder, call, in, out, &p));
-    p.boxes = in[INPUT_BOXES].data;
-    p.scores = in[INPUT_SCORES].data;
-    p.anchors = in[INPUT_ANCHORS].data;
+    p.boxes = values_of(&in[INPUT_BOXES]);
+    p.scores = values_of(&in[INPUT_SCORES]);
+    p.anchors = values_of(&in[INPUT_ANCHORS]);
     p.found_boxes = out[OUTPUT_BOXES].data;
     p.found_classes = out[OUTPUT_CLASSES].data;
     p.found_scores = out[OUTPUT_SCORES].data;

@@ -11,6 +11,7 @@ static const struct weighted_fields weighted_fields = {
     .channel_axis = 0,
     .activation = 0,
     .bias_type = 4,
+    .single_precision = true,
 };
 
 /** The part of the sums that comes from the weights' zero point. */

@@ -66,7 +66,7 @@ static int prepare_gather(struct builder *builder, const struct tflite_operator_
         return kernel_bad(builder, "batch dimensions do not match the shapes");
     }
     if (!integer_type(in[1].type) || in[0].type != out.type) {
-        return kernel_bad_type(builder, &in[1]);
+        return kernel_bad_type(builder);
     }
     struct gather p = {
         .input = in[0].data,

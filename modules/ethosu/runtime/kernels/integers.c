@@ -39,7 +39,7 @@ int integers_read(struct builder *builder, const struct tflite_operator_call *ca
         return kernel_unsupported(builder, "an input that must be constant is computed");
     }
     if (!integer_type(tensor.type)) {
-        return kernel_bad_type(builder, &tensor);
+        return kernel_bad_type(builder);
     }
     uint32_t length = (uint32_t)tensor.count;
     if (count == 0 ? length > ETHOSU_MODEL_MAX_RANK : length != count || count > INTEGERS_MAX) {

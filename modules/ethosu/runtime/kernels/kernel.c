@@ -2,6 +2,7 @@
 /** Common code to prepare and run kernels; see kernel.h. */
 #include "kernel.h"
 
+#include "ethosu_count.h"
 #include "plan_check.h"
 
 #include <string.h>
@@ -11,9 +12,11 @@ static int align_constant(struct builder *builder, struct kernel_tensor *tensor)
 {
     uint32_t offset;
     uint32_t size = tensor->file.size;
+    void *copy;
     TRY(build_reserve(builder, size, &offset));
-    if (builder->loading) {
-        tensor->data = memcpy(build_address(builder, offset), tensor->data, size);
+    TRY(build_address(builder, offset, size, &copy));
+    if (copy != NULL) {
+        tensor->data = memcpy(copy, tensor->data, size);
     }
     builder->model->copied_bytes += size;
     return ETHOSU_MODEL_OK;
@@ -26,7 +29,7 @@ static int find_tensor(struct builder *builder, const struct fb_vector *list, ui
     TRY(build_find_operand(builder, list, index, &operand));
     struct tflite *file = &builder->file;
     *tensor = (struct kernel_tensor){
-        .data = (void *)(uintptr_t)operand.data,
+        .data = operand.data,
         .type = operand.tensor.type,
         .rank = operand.tensor.shape.count,
         .element_size = ethosu_model_type_size(operand.tensor.type),
@@ -34,7 +37,7 @@ static int find_tensor(struct builder *builder, const struct fb_vector *list, ui
         .file = operand.tensor,
     };
     if (tensor->element_size == 0) {
-        return kernel_bad_type(builder, tensor);
+        return kernel_bad_type(builder);
     }
     uint64_t size = tensor->element_size;
     for (uint32_t i = 0; i < tensor->rank; i++) {
@@ -132,11 +135,29 @@ int kernel_bad(struct builder *builder, const char *why)
     return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, why);
 }
 
-int kernel_bad_type(struct builder *builder, const struct kernel_tensor *tensor)
+/** Type of an input or output; "" if there is none. */
+static const char *type_name(struct builder *builder, const struct fb_vector *list, uint32_t i)
 {
+    uint32_t index = i < list->count ? fb_u32_at(&builder->file.fb, list, i) : TFLITE_NO_TENSOR;
+    struct tflite_tensor tensor;
+    if (index == TFLITE_NO_TENSOR) {
+        return "";
+    }
+    return build_get_tensor(builder, index, &tensor) ? ethosu_model_type_name(tensor.type) : "?";
+}
+
+int kernel_bad_type(struct builder *builder)
+{
+    const struct tflite_operator_call *call;
     struct ethosu_model_error why;
-    error_set(&why, 0, "kernel does not support these types (%s)",
-              ethosu_model_type_name(tensor->type));
+    const char *name[3];
+    TRY(build_get_operator(builder, builder->operator_index, &call));
+    for (uint32_t i = 0; i < COUNT(name); i++) {
+        name[i] = type_name(builder, &call->inputs, i);
+    }
+    error_set(&why, 0, "kernel does not support these types (%s%s%s%s%s to %s)", name[0],
+              name[1][0] != 0 ? ", " : "", name[1], name[2][0] != 0 ? ", " : "", name[2],
+              type_name(builder, &call->outputs, 0));
     return kernel_unsupported(builder, why.text);
 }
 
@@ -156,17 +177,24 @@ int kernel_table(struct builder *builder, size_t count, size_t size, void **tabl
 /** Bytes copied or filled between two polls. */
 #define BYTES (16u * KERNEL_BLOCK)
 
+/** They overlap only in a file that has changed since its plan was checked. */
+static void copy_bytes(uint8_t *to, const uint8_t *from, size_t size)
+{
+    bool apart = (uintptr_t)to - (uintptr_t)from >= size && (uintptr_t)from - (uintptr_t)to >= size;
+    (apart ? memcpy : memmove)(to, from, size);
+}
+
 bool kernel_copy(const struct kernel_call *call, void *to, const void *from, size_t size)
 {
     uint8_t *target = to;
     const uint8_t *source = from;
     for (; size > BYTES; size -= BYTES, target += BYTES, source += BYTES) {
-        memcpy(target, source, BYTES);
+        copy_bytes(target, source, BYTES);
         if (kernel_stops(call, KERNEL_BLOCK)) {
             return false;
         }
     }
-    memcpy(target, source, size);
+    copy_bytes(target, source, size);
     return !kernel_stops(call, (int32_t)(size / 16 + 1));
 }
 
@@ -217,7 +245,7 @@ int kernel_add(struct builder *builder, const struct kernel *kernel, struct kern
     }
     struct plan_scratch planned;
     TRY(plan_get_scratch(builder, kernel->version, needed, &planned));
-    block->scratch = planned.size == 0 ? NULL : build_address(builder, planned.offset);
+    TRY(build_address(builder, planned.offset, planned.size, &block->scratch));
     block->scratch_size = planned.size;
     return kernel_add_step(builder, kernel, block, size);
 }

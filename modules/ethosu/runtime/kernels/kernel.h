@@ -123,8 +123,8 @@ float kernel_option_float(struct builder *builder, const struct tflite_operator_
 int kernel_unsupported(struct builder *builder, const char *why);
 int kernel_bad(struct builder *builder, const char *why);
 
-/** Reject the operator because of a tensor's type. */
-int kernel_bad_type(struct builder *builder, const struct kernel_tensor *tensor);
+/** Reject the operator because of its tensors' types, which the message lists. */
+int kernel_bad_type(struct builder *builder);
 
 /**
  * Add the current operator's step: copy its block of constants into the model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** AVERAGE_POOL_2D and MAX_POOL_2D, of int8 and int16. */
+/** AVERAGE_POOL_2D and MAX_POOL_2D, of int8, uint8 and int16. */
 #include "pool.h"
 
 #include "element.h"
@@ -82,9 +82,10 @@ static int run_pool(const struct kernel_call *call)
         int32_t work = fixed_min((y.end - y.first) * (x.end - x.first), KERNEL_BLOCK);
         int32_t batch = line / window->y.output;
         for (int32_t i = 0; i < p->depth; i++) {
-            int32_t value = p->type == ETHOSU_TYPE_INT8
-                                ? pool_channel(p, batch, y, x, i, ETHOSU_TYPE_INT8)
-                                : pool_channel(p, batch, y, x, i, ETHOSU_TYPE_INT16);
+            int32_t value =
+                p->type == ETHOSU_TYPE_INT8    ? pool_channel(p, batch, y, x, i, ETHOSU_TYPE_INT8)
+                : p->type == ETHOSU_TYPE_UINT8 ? pool_channel(p, batch, y, x, i, ETHOSU_TYPE_UINT8)
+                                               : pool_channel(p, batch, y, x, i, ETHOSU_TYPE_INT16);
             element_store(p->output, pixel * p->depth + i, p->type,
                           fixed_clamp(value, p->range.low, p->range.high));
             if (kernel_stops(call, work)) {
@@ -98,8 +99,8 @@ static int run_pool(const struct kernel_call *call)
 static int check(struct builder *builder, const struct kernel_tensor *in,
                  const struct kernel_tensor *out)
 {
-    if (in->type != out->type || (in->type != ETHOSU_TYPE_INT8 && in->type != ETHOSU_TYPE_INT16)) {
-        return kernel_bad_type(builder, in);
+    if (in->type != out->type) {
+        return kernel_bad_type(builder);
     }
     if (in->rank != 4 || out->rank != 4 || in->shape[0] != out->shape[0] ||
         in->shape[3] != out->shape[3]) {

@@ -13,7 +13,7 @@ struct pool {
     int32_t batches;
     int32_t depth;
     struct range range;
-    uint32_t type; /**< enum ethosu_model_type: int8 or int16 */
+    uint32_t type; /**< enum ethosu_model_type: int8, uint8 or int16 */
     bool average;  /**< else the maximum */
 };
 

@@ -58,7 +58,7 @@ int need_quantized(struct builder *builder, const struct kernel_tensor *tensor)
 {
     struct range range;
     if (!range_of_type(tensor->type, &range) || tensor->type == ETHOSU_TYPE_INT32) {
-        return kernel_bad_type(builder, tensor);
+        return kernel_bad_type(builder);
     }
     if (tensor->channels == 0 || !(tensor->scale > 0.0F) || !isfinite(tensor->scale)) {
         return kernel_bad(builder, "a tensor has no scale above 0");
@@ -104,7 +104,7 @@ int range_of_activation(struct builder *builder, uint32_t activation,
     float low = 0.0F;
     float high = 0.0F;
     if (!range_of_type(output->type, &type)) {
-        return kernel_bad_type(builder, output);
+        return kernel_bad_type(builder);
     }
     TRY(range_of_floats(builder, activation, &low, &high));
     range->low = quantize_bound(low, output, type);

@@ -40,6 +40,7 @@ ELEMENT_INLINE int32_t sum_elements(const struct reduce *p, int32_t first, uint3
 static int32_t reduce_one(const struct reduce *p, int32_t first)
 {
     int32_t sum = p->type == ETHOSU_TYPE_INT8    ? sum_elements(p, first, ETHOSU_TYPE_INT8)
+                  : p->type == ETHOSU_TYPE_UINT8 ? sum_elements(p, first, ETHOSU_TYPE_UINT8)
                   : p->type == ETHOSU_TYPE_INT16 ? sum_elements(p, first, ETHOSU_TYPE_INT16)
                                                  : sum_elements(p, first, ETHOSU_TYPE_INT32);
     if (p->plain) {
@@ -119,8 +120,8 @@ static int prepare_reduce(struct builder *builder, const struct tflite_operator_
     TRY(sort_dimensions(builder, call, &in, &out, &p));
     bool mean = kernel->code == TFLITE_MEAN;
     p.plain = !mean && (in.type == ETHOSU_TYPE_INT32 || in.type == ETHOSU_TYPE_INT16);
-    if (in.type != out.type || in.type == ETHOSU_TYPE_UINT8) {
-        return kernel_bad_type(builder, &in);
+    if (in.type != out.type) {
+        return kernel_bad_type(builder);
     }
     if (!mean && in.type == ETHOSU_TYPE_INT16 && in.scale != out.scale) {
         return kernel_unsupported(builder, "input and output differ in quantisation");
@@ -203,7 +204,7 @@ static int prepare_arg(struct builder *builder, const struct tflite_operator_cal
     TRY(integers_read(builder, call, 1, 1, &axes));
     bool known = in.type == ETHOSU_TYPE_FLOAT32 || range_of_type(in.type, &range);
     if (!known || (out.type != ETHOSU_TYPE_INT32 && out.type != ETHOSU_TYPE_INT64)) {
-        return kernel_bad_type(builder, &in);
+        return kernel_bad_type(builder);
     }
     int32_t axis = axes.value[0] < 0 ? axes.value[0] + (int32_t)in.rank : axes.value[0];
     if (axis < 0 || axis >= (int32_t)in.rank) {

@@ -157,7 +157,7 @@ static int prepare_resize(struct builder *builder, const struct tflite_operator_
         .half_pixel = kernel_option_byte(builder, call, field + 1, 0) != 0,
     };
     if (bilinear && in.type != ETHOSU_TYPE_INT8 && in.type != ETHOSU_TYPE_INT16) {
-        return kernel_bad_type(builder, &in);
+        return kernel_bad_type(builder);
     }
     return kernel_add(builder, kernel, &p.call, sizeof p);
 }

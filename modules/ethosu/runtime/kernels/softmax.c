@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * SOFTMAX: int8 (to int8 or int16) in gemmlowp's fixed point, int16 with tables.
+ * SOFTMAX: int8 and uint8 (to the same type or int16) in gemmlowp's fixed point, int16 with tables.
  *
  * The exponentials of a row are stored (in scratch, or for int16 in the output)
  * because they are used twice: for their sum, and for the division by it.
@@ -78,29 +78,34 @@ static int32_t leading_zeros(uint32_t value)
     return value == 0 ? 32 : __builtin_clz(value);
 }
 
-/* ---- int8 ---- */
+/* ---- int8 and uint8 ---- */
 
-static int32_t largest_of(const struct softmax *p, const int8_t *row)
+static int32_t element(const struct softmax *p, const uint8_t *row, int32_t i)
+{
+    return (int8_t)(row[i] ^ p->flip);
+}
+
+static int32_t largest_of(const struct softmax *p, const uint8_t *row)
 {
     int32_t largest = INT8_MIN;
     KERNEL_BLOCKS(&p->call, first, end, p->depth)
     {
         for (int32_t i = first; i < end; i++) {
-            largest = fixed_max(largest, row[i]);
+            largest = fixed_max(largest, element(p, row, i));
         }
     }
     return largest;
 }
 
 /** Exponentials of a row, -1 for those that count as 0; returns their sum in Q12. */
-static int32_t exponentials(const struct softmax *p, const int8_t *row, int32_t *exponential)
+static int32_t exponentials(const struct softmax *p, const uint8_t *row, int32_t *exponential)
 {
     int32_t largest = largest_of(p, row);
     int64_t sum = 0;
     KERNEL_BLOCKS(&p->call, first, end, p->depth)
     {
         for (int32_t i = first; i < end; i++) {
-            int32_t difference = row[i] - largest;
+            int32_t difference = element(p, row, i) - largest;
             exponential[i] = -1;
             if (difference >= p->min_difference) {
                 int32_t x = fixed_shift_left(difference, p->scale.shift);
@@ -119,7 +124,7 @@ static void put_share(const struct softmax *p, int32_t at, int32_t value)
     if (p->wide_output) {
         ((int16_t *)p->output)[at] = (int16_t)value;
     } else {
-        ((int8_t *)p->output)[at] = (int8_t)value;
+        ((uint8_t *)p->output)[at] = (uint8_t)value ^ p->flip;
     }
 }
 
@@ -127,7 +132,7 @@ static void run_row(const struct softmax *p, int32_t row)
 {
     int32_t *exponential = p->call.scratch;
     int32_t start = row * p->depth;
-    int32_t sum = exponentials(p, (const int8_t *)p->input + start, exponential);
+    int32_t sum = exponentials(p, (const uint8_t *)p->input + start, exponential);
     if (kernel_is_stopped(&p->call)) {
         return; // the sum may be 0
     }
@@ -269,16 +274,14 @@ static int prepare_narrow(struct builder *builder, double factor, struct softmax
 static int check(struct builder *builder, const struct kernel_tensor *in,
                  const struct kernel_tensor *out)
 {
-    // From int8 to int16 the reference ignores the output's scale and zero point.
-    bool widens = in->type == ETHOSU_TYPE_INT8 && out->type == ETHOSU_TYPE_INT16;
+    // From 8 bits to int16 the reference ignores the output's scale and zero point.
+    bool widens = in->element_size == 1 && out->type == ETHOSU_TYPE_INT16;
     TRY(need_quantized(builder, in));
     if (!widens) {
         TRY(need_quantized(builder, out));
     }
-    bool narrow = in->type == ETHOSU_TYPE_INT8 && out->type == ETHOSU_TYPE_INT8;
-    bool wide = out->type == ETHOSU_TYPE_INT16 && in->type != ETHOSU_TYPE_UINT8;
-    if (!narrow && !wide) {
-        return kernel_bad_type(builder, in);
+    if (!widens && in->type != out->type) {
+        return kernel_bad_type(builder);
     }
     return in->count == out->count && in->rank > 0
                ? ETHOSU_MODEL_OK
@@ -298,6 +301,7 @@ static int prepare_softmax(struct builder *builder, const struct tflite_operator
         .output = out.data,
         .depth = in.shape[in.rank - 1],
         .rows = in.count / in.shape[in.rank - 1],
+        .flip = in.type == ETHOSU_TYPE_UINT8 ? 0x80 : 0,
         .wide_input = in.type == ETHOSU_TYPE_INT16,
         .wide_output = out.type == ETHOSU_TYPE_INT16,
     };

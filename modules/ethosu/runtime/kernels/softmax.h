@@ -16,6 +16,7 @@ struct softmax {
     int32_t depth;
     struct rescale scale;   /**< of differences between inputs */
     int32_t min_difference; /**< exponentials of smaller differences count as 0 */
+    uint8_t flip;           /**< 0x80: uint8 as int8 and back, the order preserved; else 0 */
     bool wide_input;
     bool wide_output;
     const int16_t *exp_table;        /**< exp(x), x from -10 to 0 */

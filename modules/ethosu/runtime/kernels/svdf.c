@@ -113,11 +113,11 @@ static int check_types(struct builder *builder, const struct kernel_tensor *in,
     }
     for (int i = 0; i < 5; i++) {
         if (in[i].type != types[i]) {
-            return kernel_bad_type(builder, &in[i]);
+            return kernel_bad_type(builder);
         }
     }
     if (out->type != ETHOSU_TYPE_INT8) {
-        return kernel_bad_type(builder, out);
+        return kernel_bad_type(builder);
     }
     return in[INPUT_STATE].constant || !in[INPUT_STATE].file.variable
                ? kernel_bad(builder, "state is not a variable tensor")

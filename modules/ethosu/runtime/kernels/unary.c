@@ -66,9 +66,9 @@ int unary_begin_quantized(struct builder *builder, const struct tflite_operator_
     TRY(need_quantized(builder, input));
     TRY(need_quantized(builder, output));
     if (!range_of_type(output->type, &p->range)) {
-        return kernel_bad_type(builder, output);
+        return kernel_bad_type(builder);
     }
-    return input->type == output->type ? ETHOSU_MODEL_OK : kernel_bad_type(builder, input);
+    return input->type == output->type ? ETHOSU_MODEL_OK : kernel_bad_type(builder);
 }
 
 int unary_finish(struct builder *builder, const struct kernel *kernel, struct unary *p)

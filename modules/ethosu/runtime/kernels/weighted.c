@@ -11,12 +11,31 @@ static int check_types(struct builder *builder, const struct kernel_tensor *inpu
     TRY(need_quantized(builder, input));
     TRY(need_quantized(builder, output));
     if (input->type == ETHOSU_TYPE_UINT8 || input->type != output->type) {
-        return kernel_bad_type(builder, input);
+        return kernel_bad_type(builder);
     }
     TRY(need_quantized(builder, filter));
     if (filter->type != ETHOSU_TYPE_INT8) {
-        return kernel_bad_type(builder, filter);
+        return kernel_bad_type(builder);
     }
+    return ETHOSU_MODEL_OK;
+}
+
+/** How sums of int16 are added: as the options say, or by the bias, if they say nothing. */
+static int find_mode(struct builder *builder, const struct tflite_operator_call *call,
+                     const struct kernel_tensor *input, const struct weighted_fields *fields,
+                     struct weighted *weighted)
+{
+    weighted->mode = input->type == ETHOSU_TYPE_INT8 ? SUM_8 : SUM_16;
+    if (weighted->mode == SUM_8 || fields->bias_type == NO_BIAS_TYPE) {
+        return ETHOSU_MODEL_OK;
+    }
+    uint32_t type = kernel_option_byte(builder, call, fields->bias_type, 0);
+    if (type == 0 && kernel_has_input(builder, call, fields->bias_input)) {
+        struct kernel_tensor bias;
+        TRY(kernel_input(builder, call, fields->bias_input, &bias));
+        type = bias.type;
+    }
+    weighted->mode = type == ETHOSU_TYPE_INT32 ? SUM_16_32 : SUM_16;
     return ETHOSU_MODEL_OK;
 }
 
@@ -32,7 +51,7 @@ static int find_bias(struct builder *builder, const struct tflite_operator_call 
     weighted->bias_64 = bias.type == ETHOSU_TYPE_INT64;
     bool wide = weighted->mode == SUM_16;
     if (wide ? !weighted->bias_64 : bias.type != ETHOSU_TYPE_INT32) {
-        return kernel_bad_type(builder, &bias);
+        return kernel_bad_type(builder);
     }
     if (bias.count != channels) {
         return kernel_bad(builder, "bias does not have one value per channel");
@@ -50,9 +69,10 @@ static int find_bias(struct builder *builder, const struct tflite_operator_call 
 
 static int find_scales(struct builder *builder, const struct kernel_tensor *input,
                        const struct kernel_tensor *filter, const struct kernel_tensor *output,
-                       int32_t channels, bool scale_each, struct weighted *weighted)
+                       int32_t channels, const struct weighted_fields *fields,
+                       struct weighted *weighted)
 {
-    weighted->per_channel = filter->channels > 1 || scale_each;
+    weighted->per_channel = filter->channels > 1 || fields->scale_each;
     uint32_t count = weighted->per_channel ? (uint32_t)channels : 1;
     if (filter->channels != 1 && filter->channels != count) {
         return kernel_bad(builder, "weights have neither one scale nor one per channel");
@@ -69,8 +89,11 @@ static int find_scales(struct builder *builder, const struct kernel_tensor *inpu
         struct rescale rescale;
         uint32_t channel = filter->channels > 1 ? i : 0;
         tflite_get_channel(&builder->file, &filter->file, channel, &scale, &zero_point);
-        double factor = (double)input->scale * (double)scale / (double)output->scale;
-        TRY(need_rescale(builder, factor, &rescale));
+        double product = (double)input->scale * (double)scale;
+        if (fields->single_precision && !weighted->per_channel) {
+            product = (double)(float)product;
+        }
+        TRY(need_rescale(builder, product / (double)output->scale, &rescale));
         // The 64-bit form shifts by 15 bits minus the factor's shift.
         if (weighted->mode == SUM_16 && rescale.shift > 7) {
             return kernel_bad(builder, "combined scale is too large");
@@ -91,14 +114,9 @@ int weighted_prepare(struct builder *builder, const struct tflite_operator_call 
 {
     TRY(check_types(builder, input, filter, output));
     int32_t channels = filter->shape[fields->channel_axis];
-    uint8_t bias_type = fields->bias_type == NO_BIAS_TYPE
-                            ? 0
-                            : kernel_option_byte(builder, call, fields->bias_type, 0);
-    weighted->mode = input->type == ETHOSU_TYPE_INT8  ? SUM_8
-                     : bias_type == ETHOSU_TYPE_INT32 ? SUM_16_32
-                                                      : SUM_16;
+    TRY(find_mode(builder, call, input, fields, weighted));
     TRY(find_bias(builder, call, fields->bias_input, channels, weighted));
-    TRY(find_scales(builder, input, filter, output, channels, fields->scale_each, weighted));
+    TRY(find_scales(builder, input, filter, output, channels, fields, weighted));
     TRY(range_of_activation(builder, kernel_option_byte(builder, call, fields->activation, 0),
                             output, &weighted->range));
     weighted->input_offset = -input->zero_point;

@@ -33,10 +33,12 @@ struct weighted {
 /** Positions of an operator's inputs and options. */
 struct weighted_fields {
     uint8_t bias_input;
-    uint8_t channel_axis; /**< of the filter */
-    uint8_t activation;   /**< field of the options */
-    uint8_t bias_type;    /**< field with the declared type of the sums, or NO_BIAS_TYPE */
-    bool scale_each;      /**< store one scale per channel even if all are equal */
+    uint8_t channel_axis;  /**< of the filter */
+    uint8_t activation;    /**< field of the options */
+    uint8_t bias_type;     /**< field with the declared type of the sums, or NO_BIAS_TYPE */
+    bool scale_each;       /**< store one scale per channel even if all are equal */
+    bool single_precision; /**< multiply the scales of input and filter so, if there is one of each
+                            */
 };
 
 enum { NO_BIAS_TYPE = UINT8_MAX };

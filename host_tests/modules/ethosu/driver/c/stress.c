@@ -5,10 +5,12 @@
  *
  *     stress ROUNDS           each thread ends what it has started
  *     stress ROUNDS interfere    another thread cancels and releases what is not its own
+ *     stress ROUNDS settings  another thread changes and reads all that needs no reservation
  *     stress ROUNDS deinit    another thread deinits the NPU below one that runs and one that waits
  */
 #include "check.h"
 #include "ethosu_ext.h"
+#include "ethosu_pmu_funcs.h"
 #include "sim_host.h"
 
 #include <pthread.h>
@@ -123,11 +125,23 @@ static int infer_shared(struct ethosu_driver *drv, unsigned thread, bool prepare
     return result;
 }
 
+static void *interfere(void *argument);
+static void *(*other)(void *argument); // what another thread does, or NULL
+static unsigned completed[2];          // calls of the callbacks below
+
+/** Has the other thread had the effect for which it is there? */
+static bool has_happened(void)
+{
+    return other == interfere ? __atomic_load_n(&failed, __ATOMIC_RELAXED) != 0
+                              : __atomic_load_n(&completed[0], __ATOMIC_RELAXED) != 0 &&
+                                    __atomic_load_n(&completed[1], __ATOMIC_RELAXED) != 0;
+}
+
 static void *work_shared(void *argument)
 {
     unsigned thread = (unsigned)(uintptr_t)argument;
     uint32_t state = thread + 1;
-    for (unsigned i = 0; i < rounds || !__atomic_load_n(&failed, __ATOMIC_RELAXED); i++) {
+    for (unsigned i = 0; i < rounds || !has_happened(); i++) {
         struct ethosu_driver *drv = ethosu_ext_reserve(NULL, 600000, NULL);
         CHECK(drv != NULL);
         int result = infer_shared(drv, thread, pseudo_random(&state) % 2);
@@ -158,6 +172,83 @@ static void *interfere(void *argument)
             ethosu_ext_forget(drv);
             break;
         }
+        for (unsigned n = pseudo_random(&state) % 8; n > 0; n--) {
+            sched_yield();
+        }
+    }
+    return NULL;
+}
+
+/* ---- a thread that changes settings ---- */
+
+/** A callback that knows its argument: it never gets the one of another callback. */
+static void on_done_0(struct ethosu_driver *drv, void *argument)
+{
+    (void)drv;
+    CHECK(argument == &completed[0]);
+    __atomic_fetch_add(&completed[0], 1, __ATOMIC_RELAXED);
+}
+
+static void on_done_1(struct ethosu_driver *drv, void *argument)
+{
+    (void)drv;
+    CHECK(argument == &completed[1]);
+    __atomic_fetch_add(&completed[1], 1, __ATOMIC_RELAXED);
+}
+
+static void change(struct ethosu_driver *drv, unsigned choice)
+{
+    bool flag = choice / 8 % 2;
+    switch (choice % 8) {
+    case 0:
+        ethosu_ext_set_timeout(drv, flag ? 600000 : ETHOSU_SEMAPHORE_WAIT_FOREVER);
+        break;
+    case 1:
+        ethosu_ext_set_verify(drv, flag);
+        break;
+    case 2:
+        ethosu_ext_set_constant_payloads(drv, flag);
+        break;
+    case 3:
+        ethosu_set_basep_cache_mask(drv, flag, 2u * flag);
+        break;
+    case 4:
+        ethosu_ext_forget(drv);
+        break;
+    case 5:
+        ethosu_ext_on_done(drv, NULL, NULL);
+        break;
+    default:
+        ethosu_ext_on_done(drv, flag ? on_done_1 : on_done_0, &completed[flag]);
+        break;
+    }
+}
+
+static void look(struct ethosu_driver *drv)
+{
+    struct ethosu_ext_counts counts;
+    struct ethosu_hw_info info;
+    ethosu_ext_get_counts(drv, &counts);
+    CHECK(counts.resets > 0 && counts.timeouts == 0);
+    ethosu_get_hw_info(drv, &info);
+    CHECK(ethosu_ext_last_error(drv) != NULL);
+    CHECK(ethosu_ext_config(drv) != 0);
+    CHECK(!ethosu_ext_has_fast_memory(drv) && ethosu_ext_fast_memory_size(drv) == 0);
+    CHECK_EQ(ETHOSU_PMU_Get_NumEventCountersForDrv(drv), 4);
+    (void)ethosu_ext_pmu_has_event(drv, 0);
+    (void)ethosu_ext_is_running(drv);
+    (void)ethosu_ext_last_program(drv);
+    (void)ethosu_ext_next(drv);
+}
+
+static void *change_settings(void *argument)
+{
+    struct ethosu_driver *const *drivers = argument;
+    uint32_t state = 99;
+    while (__atomic_load_n(&finished, __ATOMIC_RELAXED) < THREADS) {
+        struct ethosu_driver *drv = drivers[pseudo_random(&state) % SIM_HOST_NPU_COUNT];
+        change(drv, pseudo_random(&state));
+        look(drv);
         for (unsigned n = pseudo_random(&state) % 8; n > 0; n--) {
             sched_yield();
         }
@@ -209,19 +300,20 @@ static void deinit_below_others(struct ethosu_driver *drv)
     }
 }
 
-static void run_threads(void *(*run)(void *), struct ethosu_driver **shared)
+static void run_threads(struct ethosu_driver **drivers)
 {
+    void *(*run)(void *) = other != NULL ? work_shared : work;
     pthread_t threads[THREADS + 1];
     for (unsigned i = 0; i < THREADS; i++) {
         CHECK_EQ(pthread_create(&threads[i], NULL, run, (void *)(uintptr_t)i), 0);
     }
-    if (shared != NULL) {
-        CHECK_EQ(pthread_create(&threads[THREADS], NULL, interfere, shared), 0);
+    if (other != NULL) {
+        CHECK_EQ(pthread_create(&threads[THREADS], NULL, other, drivers), 0);
     }
-    for (unsigned i = 0; i < THREADS + (shared != NULL); i++) {
+    for (unsigned i = 0; i < THREADS + (other != NULL); i++) {
         pthread_join(threads[i], NULL);
     }
-    CHECK(succeeded > 0 && failed > 0);
+    CHECK(succeeded > 0 && (failed == 0) == (other == change_settings));
 }
 
 int main(int argc, char **argv)
@@ -252,9 +344,11 @@ int main(int argc, char **argv)
         drivers[1] = sim_host_open(1, "ethos-u55-128");
         CHECK(drivers[1] != NULL);
         sim_host_use_thread(1, true);
-        bool shared = strcmp(mode, "interfere") == 0;
-        run_threads(shared ? work_shared : work, shared ? drivers : NULL);
-        CHECK(!shared || drivers[0]->timeouts + drivers[1]->timeouts == 0);
+        other = strcmp(mode, "interfere") == 0  ? interfere
+                : strcmp(mode, "settings") == 0 ? change_settings
+                                                : NULL;
+        run_threads(drivers);
+        CHECK(other == NULL || drivers[0]->timeouts + drivers[1]->timeouts == 0);
         sim_host_close(1);
     }
     sim_host_close(0);

@@ -175,7 +175,23 @@ TEST(u85_gets_memory_attributes_and_ports)
     ETHOSU_PMU_Set_EVTYPER(drv, 6, ETHOSU_PMU_ECC_SB1); // U55 and U65 only
     CHECK_EQ(ETHOSU_PMU_Get_EVTYPER(drv, 6), ETHOSU_PMU_NO_EVENT);
     CHECK_EQ(ETHOSU_PMU_Get_NumEventCounters(), 8);
-    CHECK_EQ(ethosu_ext_pmu_counters(drv), 8);
+    CHECK_EQ(ETHOSU_PMU_Get_NumEventCountersForDrv(drv), 8);
+}
+
+TEST(the_handle_has_the_functions_of_its_family)
+{
+    static const char *const configs[] = {"ethos-u55-128", "ethos-u65-256", "ethos-u85-512"};
+    const struct ethosu_pmu_desc *expected[] = {&ethosu_pmu_desc_u55, &ethosu_pmu_desc_u65,
+                                                &ethosu_pmu_desc_u85};
+    for (int i = 0; i < 3; i++) {
+        struct ethosu_driver *drv = open_driver(configs[i]);
+        CHECK(drv->pmu == expected[i]);
+        CHECK_EQ(drv->pmu->ops->ETHOSU_PMU_Get_NumEventCounters(),
+                 ETHOSU_PMU_Get_NumEventCountersForDrv(drv));
+        drv->pmu->ops->ETHOSU_PMU_Set_EVTYPER(drv, 3, ETHOSU_PMU_MAC_ACTIVE);
+        CHECK_EQ(ETHOSU_PMU_Get_EVTYPER(drv, 3), ETHOSU_PMU_MAC_ACTIVE);
+        ethosu_deinit(drv);
+    }
 }
 
 TEST(u85_that_kept_its_state_is_not_reset)

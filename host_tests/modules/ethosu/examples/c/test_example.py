@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools.oracle import Oracle
+from ethosu_tools.sim.oracle import Oracle
 
 from host_tests.kit import sharing
 
@@ -80,6 +80,15 @@ def test_only_requested_kernels_are_linked(example) -> None:
     symbols = subprocess.check_output(["arm-none-eabi-nm", str(example)], text=True)
     assert "ethosu_ext_part_U85" not in symbols and "program_open" not in symbols
     assert not re.search(r"\b(kernel_conv|softmax_\w+|nd_next)\b", symbols)
+
+
+def test_no_part_of_the_library_is_referred_to_weakly(example) -> None:
+    """Such a reference takes nothing from a static library: names would be missing in messages."""
+    library = example.parent / "ethosu_runtime/libethosu_runtime.a"
+    symbols = subprocess.check_output(["arm-none-eabi-nm", str(library)], text=True)
+    assert re.findall(r" [wvWV] (\w+)", symbols) == []
+    linked = subprocess.check_output(["arm-none-eabi-nm", str(example)], text=True)
+    assert re.search(r" T operator_name$", linked, re.MULTILINE)
 
 
 def test_a_missing_kernel_is_one_error(tmp_path, compiled, small_models) -> None:

@@ -112,6 +112,12 @@ int describe_all(const void *file, size_t size, struct ethosu_model_error *error
         return status;
     }
     describe_entries(&description, error);
+    for (uint32_t i = 0; i <= description.signatures && i < 300; i++) {
+        struct ethosu_describe_signature signature;
+        if (checked(ethosu_describe_signature(&description, i, &signature, error), error) == 0) {
+            look(signature.name);
+        }
+    }
     for (uint32_t i = 0; i <= description.graphs && i < 300; i++) {
         describe_graph(&description, i, error);
     }

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.model import ModelFile
-from ethosu_tools.model.graph import DTYPES
+from ethosu_tools.model.graph import DTYPES, OTHER_TYPES
 
 from host_tests.modules.ethosu.runtime.kernels import cases, cases_weighted, maker  # noqa: F401
 
@@ -31,7 +31,7 @@ def _compare(data):
             buffer = tree.buffers[wanted.buffer].data
             assert tensor.name == wanted.name.decode()
             assert tensor.shape == _numbers(wanted.shape)
-            assert tensor.dtype == DTYPES.get(wanted.type, f"type {wanted.type}")
+            assert tensor.dtype == (DTYPES | OTHER_TYPES)[wanted.type]
             assert tensor.variable == wanted.isVariable
             assert tensor.content == (b"" if buffer is None else bytes(buffer))
             quantization = wanted.quantization

@@ -8,7 +8,7 @@ with the multiplier is rounded to 31 bits, then divided by a power of two, ties 
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from ethosu_tools.oracle import Oracle
+from ethosu_tools.sim.oracle import Oracle
 
 from ..kernels.maker import Maker
 from .made import LAST, Case

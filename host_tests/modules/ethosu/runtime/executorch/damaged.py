@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from ethosu_tools.flatbuffer_writer import i8, i32
+from ethosu_tools.model.tflite.flatbuffer_writer import i8, i32
 
 from host_tests.modules.ethosu.runtime.executorch.vela_binary import VelaBinary, block
 
@@ -349,7 +349,8 @@ def _segment_past_the_file(blob: VelaBinary) -> bytes:
 PROGRAMS: dict[str, tuple[Make, str]] = {
     "an operator that the firmware lacks": (
         _only(_call([0, 1, 1], "aten::foo")),
-        r"instruction 0 \(aten::foo\): operator is not in this build",
+        r"instruction 0 \(aten::foo\): operator is not in this build, and none runs on the NPU: "
+        "export with EthosUPartitioner",
     ),
     "too few arguments": (
         _only(_call([1, 1])),

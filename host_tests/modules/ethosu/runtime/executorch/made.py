@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from ethosu_tools.arrays import Feed
-from ethosu_tools.oracle import Oracle
-from ethosu_tools.runner import Runner
+from ethosu_tools.model.arrays import Feed
+from ethosu_tools.sim.oracle import Oracle
+from ethosu_tools.sim.runner import Runner
 
 from host_tests.kit import reference_cases
 from host_tests.modules.ethosu.runtime.executorch.vela_binary import Io, VelaBinary
@@ -207,6 +207,16 @@ def real_case(model: Path, program: bytes, seed: int = 0) -> Case:
     x.flat[:3] = np.float32(first.scale) * np.array([0.5, 1.5, 2.5], np.float32)  # ties
     (y,) = oracle.step([quantize(x, first)])
     return Case(program, [x], [dequantize(y, last)])
+
+
+def samples(model: Path) -> dict[str, np.ndarray]:
+    """What PyTorch would have computed for some samples of a model; see exporter.py."""
+    (first,), (last,) = ends(model)
+    cases = [quantised_case(model, b"", seed) for seed in range(3)]
+    inputs = [first_sizes(dequantize(case.inputs[0], first)) for case in cases]
+    outputs = np.stack([dequantize(case.outputs[0], last) for case in cases])
+    names = ("eager0", "exported0", "quantised0")
+    return {"input0": np.stack(inputs), **{name: outputs.copy() for name in names}}
 
 
 def check(runner: Runner, case: Case) -> None:

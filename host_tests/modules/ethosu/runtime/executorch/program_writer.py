@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from ethosu_tools.flatbuffer_writer import (
+from ethosu_tools.model.tflite.flatbuffer_writer import (
     encode,
     f64,
     i8,

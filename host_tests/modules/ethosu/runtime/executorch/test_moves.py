@@ -3,10 +3,10 @@
 
 import numpy as np
 import pytest
-from ethosu_tools.arrays import Feed
-from ethosu_tools.errors import InputError
-from ethosu_tools.runner import open_runner
-from ethosu_tools.sim import Simulation
+from ethosu_tools.base.errors import InputError
+from ethosu_tools.link.open import open_runner
+from ethosu_tools.model.arrays import Feed
+from ethosu_tools.sim.simulation import Simulation
 
 from . import made
 from .moves import FIRST, ZERO, branches, delay, joined, moving

@@ -3,12 +3,12 @@
 
 import numpy as np
 import pytest
-from ethosu_tools import romfs
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.errors import InputError
-from ethosu_tools.oracle import Oracle
-from ethosu_tools.qemu import Machine
-from ethosu_tools.sim import Simulation
+from ethosu_tools.base.errors import InputError
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import romfs
+from ethosu_tools.sim.oracle import Oracle
+from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.kit import sharing
 

@@ -6,8 +6,8 @@ import struct
 
 import numpy as np
 import pytest
-from ethosu_tools.errors import InputError
-from ethosu_tools.sim import Simulation
+from ethosu_tools.base.errors import InputError
+from ethosu_tools.sim.simulation import Simulation
 
 from .. import hostile
 from . import damaged

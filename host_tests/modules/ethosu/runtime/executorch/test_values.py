@@ -9,11 +9,11 @@ import subprocess
 
 import numpy as np
 import pytest
-from ethosu_tools.arrays import Feed
-from ethosu_tools.errors import InputError
+from ethosu_tools.base.errors import InputError
+from ethosu_tools.link.open import open_runner
 from ethosu_tools.model import ModelFile, describe
-from ethosu_tools.runner import open_runner
-from ethosu_tools.sim import Simulation
+from ethosu_tools.model.arrays import Feed
+from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.kit import needs
 
@@ -298,6 +298,28 @@ def test_a_scale_is_that_of_the_place_among_all_inputs():
     with Simulation(program.encode(), NPU) as simulation:
         found = [(tensor.scale, tensor.zero_point) for tensor in simulation.inputs]
     assert found == [(0.5, 1), (0.25, 4)]
+
+
+@pytest.mark.parametrize("states", [0, 1, 2, 255, 256])
+def test_a_scale_is_that_of_the_place_among_all_outputs_of_the_graph(states):
+    """QuantizeOutputs of ExecuTorch counts those; the new values of buffers come first."""
+    program = Program()
+    method = program.forward
+    x = method.tensor("int8", (1, 8))
+    method.inputs, method.outputs = [x], [method.tensor("int8", (1, 8)) for _ in range(2)]
+    for y in method.outputs:
+        method.kernel("cortex_m::maximum", [x, x, y, y])
+    for _ in range(states):
+        state = method.tensor("int8", (1, 8))
+        method.kernel("aten::copy_", [state, x, method.number(0), state], overload="")
+    scales = dict.fromkeys(range(2), 0.125) | {states: 0.5, states + 1: 0.25}
+    for place, scale in scales.items():
+        program.constant_method(f"output{place}_scale", scale)
+        program.constant_method(f"output{place}_zp", place - states)
+    with Simulation(program.encode(), NPU) as simulation:
+        found = [(tensor.scale, tensor.zero_point) for tensor in simulation.outputs]
+    searched = states < 256  # not more, so that a file cannot take long
+    assert found == ([(0.5, 0), (0.25, 1)] if searched else [(0.0, 0)] * 2)
 
 
 def test_the_case_of_a_bundle_has_the_same_numbers():

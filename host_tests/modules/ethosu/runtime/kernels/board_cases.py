@@ -7,7 +7,7 @@ import io
 import struct
 from pathlib import Path
 
-from ethosu_tools.board import Board
+from ethosu_tools.link.board import Board
 
 from host_tests.kit.reference_cases import check, make_case
 

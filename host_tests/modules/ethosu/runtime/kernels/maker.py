@@ -8,11 +8,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from ethosu_tools.tflite.writer import Graph, write
+from ethosu_tools.model.tflite.writer import Graph, write
 
 Array = np.ndarray
 RANGES = {"int8": (-128, 127), "int16": (-32768, 32767), "int32": (-1000, 1000)}
 STEPS = 2
+# Kernels without uint8: TFLite's has other arithmetic there (weights with a zero point, floats).
+NO_UINT8 = {
+    "BATCH_MATMUL",
+    "CONV_2D",
+    "DEPTHWISE_CONV_2D",
+    "FULLY_CONNECTED",
+    "RESIZE_BILINEAR",
+    "SVDF",
+    "TRANSPOSE_CONV",
+}
 
 
 @dataclass
@@ -37,6 +47,8 @@ class Maker:
     """Write int8 tensors as uint8, with zero points 128 higher: the same numbers, shifted."""
 
     group: int = 0
+    spread: float = 3
+    """Standard deviation of float inputs."""
 
     def pick(self, *choices: Any) -> Any:
         return choices[self.rng.integers(len(choices))]
@@ -94,6 +106,8 @@ class Maker:
         axis: int = 0,
     ) -> Tensor:
         array = np.asarray(array, dtype)
+        if self.unsigned and dtype == "int8":
+            array, zero_point = _shift(array), zero_point + 128
         index = self.graph.constant("constant", array, scale, zero_point, axis)
         return Tensor(index, array.shape, dtype, None, zero_point)
 
@@ -141,14 +155,23 @@ class Maker:
         return Tensor(index, shape, dtype, scale, zero_point or 0)
 
     def _values(self, tensor: Tensor, step: int) -> Array:
+        values = self._numbers(tensor, step)
+        return _shift(values) if self.unsigned and tensor.dtype == "int8" else values
+
+    def _numbers(self, tensor: Tensor, step: int) -> Array:
         if tensor.dtype == "float32":
-            return self.rng.normal(0, 3, tensor.shape).astype(np.float32)
+            return self.rng.normal(0, self.spread, tensor.shape).astype(np.float32)
         if tensor.dtype == "bool":
             return self.rng.integers(0, 2, tensor.shape).astype(np.bool_)
         low, high = RANGES.get(tensor.dtype, (0, 3))
         if step == 1 and self.chance(30):
             return np.full(tensor.shape, self.pick(low, high), tensor.dtype)
         return self.rng.integers(low, high, tensor.shape, tensor.dtype, endpoint=True)
+
+
+def _shift(array: Array) -> Array:
+    """int8 as uint8, preserving the order of the numbers."""
+    return array.view(np.uint8) ^ 0x80
 
 
 @dataclass
@@ -175,8 +198,10 @@ def case(name: str) -> Callable[[Generator], Generator]:
     return register
 
 
-def make(name: str, seed: int, *, unsigned: bool = False) -> Case:
-    """Case number `seed` of an operator."""
+def make(name: str, seed: int, *, unsigned: bool | None = None) -> Case:
+    """Case number `seed` of an operator; one in four has uint8 for int8 if its kernel does."""
+    if unsigned is None:
+        unsigned = name not in NO_UINT8 and seed % 4 == 3
     maker = Maker(np.random.default_rng([seed, *name.encode()]), unsigned=unsigned)
     GENERATORS[name](maker)
     return maker.finish()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools.tflite import metadata
+from ethosu_tools.model.tflite import metadata
 
 OFFSETS_NAME, PLAN_NAME = "OfflineMemoryAllocation", "ethosu_plan"
 PLAN_MARK = 0x4E4C5045
@@ -54,7 +54,7 @@ def scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
     if name == "CUSTOM":  # DETECTION_POSTPROCESS
         return CANDIDATE_BYTES * first.shape[1]
     if name == "SOFTMAX":
-        return 4 * first.shape[-1] if first.type == schema.TensorType.INT8 else 0
+        return 0 if first.type == schema.TensorType.INT16 else 4 * first.shape[-1]
     return 0
 
 

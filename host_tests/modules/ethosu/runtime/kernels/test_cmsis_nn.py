@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.mixed_models import MODELS
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.kit import needs
+from host_tests.kit.mixed_models import MODELS
 from host_tests.modules.ethosu.driver import cbuild
 
 from . import board_cases, plan_writer, runner
@@ -118,7 +119,7 @@ def test_own_plan_is_refused_with_cmsis_nn(build_with, tmp_path):
     assert result.text == (
         f"operator 0 (FULLY_CONNECTED) of subgraph 0: 0 bytes of scratch planned, {4 * filters} "
         "needed (planner 0, kernel 1; here kernel 1+CMSIS-NN); "
-        "run: ethosu plan --cmsis-nn MODEL.tflite"
+        "run: ethosu compile --cmsis-nn MODEL.tflite"
     )
 
 
@@ -137,7 +138,7 @@ def cmsis_nn_board(repo, cmsis_nn, tmp_path_factory):
     command += [f"CMSIS_NN_DIR={cmsis_nn}"]
     environment["CFLAGS_EXTRA"] = "-DETHOSU_ENABLE_ASSERTS"
     subprocess.run(command, check=True, capture_output=True, env=environment)
-    with QemuBoard(Machine(firmware=folder / "firmware.elf")) as board:
+    with QemuBoard(Machine(emulated(firmware=folder / "firmware.elf"))) as board:
         yield board
 
 
@@ -150,7 +151,7 @@ def test_equals_the_reference_on_a_board(cmsis_nn_board, name):
 
 @pytest.fixture(scope="session")
 def planner_library(repo, cmsis_nn):
-    """The runtime with CMSIS-NN used by `ethosu plan --cmsis-nn`."""
+    """The runtime with CMSIS-NN used by `ethosu compile --cmsis-nn`."""
     make_it = ["make", "-s", "-j2", "sim-host", f"CMSIS_NN_DIR={cmsis_nn}"]
     subprocess.run(make_it, cwd=repo, check=True, timeout=600)
 

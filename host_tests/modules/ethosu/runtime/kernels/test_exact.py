@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools.oracle import Oracle
+from ethosu_tools.sim.oracle import Oracle
 
 from . import plan_writer, runner
-from .maker import GENERATORS, Maker
+from .maker import GENERATORS, NO_UINT8, Maker, make
 
 # As far as they are chosen from a list, 50 cases have the options and types that 100 have. Windows
 # are drawn by size: the kernels with windows of their own need 100 to have most sizes.
@@ -64,6 +64,32 @@ def test_long_rows_are_summed_in_blocks(run_cases, tmp_path, dtype):
     model = plan_writer.add_plan(case.model)
     (result,) = runner.run(run_cases, tmp_path, [(model, case.inputs)])
     assert (result.status, result.data) == (0, b"".join(expected))
+
+
+def test_fully_connected_multiplies_two_scales_in_single_precision(run_cases, tmp_path):
+    """One value of a thousand cases differs in double precision: this one has it."""
+    case = make("FULLY_CONNECTED", 665)
+    expected = b"".join(Oracle(case.model).step(row)[0].tobytes() for row in case.inputs)
+    model = plan_writer.add_plan(case.model)
+    (result,) = runner.run(run_cases, tmp_path, [(model, case.inputs)])
+    assert (result.status, result.data) == (0, expected)
+
+
+def test_a_kernel_without_uint8_says_so(run_cases, tmp_path):
+    """The message names the types of all operands, not that of one."""
+    models = [plan_writer.add_plan(make(name, 0, unsigned=True).model) for name in sorted(NO_UINT8)]
+    results = runner.run(run_cases, tmp_path, [(model, []) for model in models])
+    said = re.compile(r"kernel does not support these types \(.*uint8.* to uint8\)$")
+    assert [result.text for result in results if not said.search(result.text)] == []
+
+
+def test_a_refusal_names_the_types_of_all_operands(run_cases, tmp_path):
+    """int16 by int8 is what converters write for int16 activations; LiteRT refuses it, too."""
+    maker = Maker(np.random.default_rng(1))
+    inputs = [maker.input((2, 3), "int16"), maker.constant(np.ones((3, 4)), "int8", 0.5)]
+    maker.operator("BATCH_MATMUL", inputs, [maker.output((2, 4), "int16")], "BatchMatMulOptions")
+    (result,) = runner.run(run_cases, tmp_path, [(plan_writer.add_plan(maker.finish().model), [])])
+    assert result.text.endswith("kernel does not support these types (int16, int8 to int16)")
 
 
 def test_every_kernel_is_tested(repo):

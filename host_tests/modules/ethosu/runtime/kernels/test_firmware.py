@@ -4,11 +4,12 @@
 import re
 
 import pytest
-from ethosu_tools.board import QemuBoard
-from ethosu_tools.mixed_models import MODELS
-from ethosu_tools.qemu import Machine
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
 
 from host_tests.kit import board_models, sharing
+from host_tests.kit.mixed_models import MODELS
 
 from . import board_cases
 
@@ -45,7 +46,7 @@ def test_without_kernels_then_with_those_that_are_named(
 
     firmware = build("none")
     assert kernel_files(firmware) == set()
-    with QemuBoard(Machine(firmware=firmware)) as board:
+    with QemuBoard(Machine(emulated(firmware=firmware))) as board:
         board_cases.check_graph(board, small_models["small_cnn"], npu_only)
         board.write_file("/mixed.tflite", model.planned.read_bytes())
         reason = board_models.raised(board, "import ethosu\nethosu.Model('/mixed.tflite')")
@@ -55,5 +56,5 @@ def test_without_kernels_then_with_those_that_are_named(
     firmware = build("CONV_2D ADD SOFTMAX")
     assert {"conv", "binary", "softmax"} <= kernel_files(firmware)
     assert not {"svdf", "pool", "resize"} & kernel_files(firmware)
-    with QemuBoard(Machine(firmware=firmware)) as board:
+    with QemuBoard(Machine(emulated(firmware=firmware))) as board:
         board_cases.check_graph(board, model.source, model.planned)

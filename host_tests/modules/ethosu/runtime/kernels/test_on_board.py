@@ -2,9 +2,9 @@
 """Mixed graphs on a board are exact and do not use the heap."""
 
 import pytest
-from ethosu_tools.mixed_models import MODELS
 
 from host_tests.kit import board_models
+from host_tests.kit.mixed_models import MODELS
 
 from . import board_cases, runner  # noqa: F401  (its import registers the generators)
 from .maker import GENERATORS

@@ -3,9 +3,9 @@
 
 import numpy as np
 import pytest
-from ethosu_tools.errors import InputError
-from ethosu_tools.make_model import MODELS
-from ethosu_tools.sim import Simulation
+from ethosu_tools.base.errors import InputError
+from ethosu_tools.model.make_model import MODELS
+from ethosu_tools.sim.simulation import Simulation
 
 from . import plan_writer, runner
 from .maker import Maker, make
@@ -94,7 +94,7 @@ def test_too_small_scratch(build_cases, load, plan):
     assert result.status == BAD_PLAN
     assert result.text == (
         "operator 0 (CONV_2D) of subgraph 0: 35 bytes of scratch planned, 36 needed "
-        "(planner 0, kernel 1; here kernel 1); run: ethosu plan MODEL.tflite"
+        "(planner 0, kernel 1; here kernel 1); run: ethosu compile MODEL.tflite"
     )
 
 
@@ -157,12 +157,12 @@ def test_plan_for_cmsis_nn(build_cases, run_cases, tmp_path):
     assert result.status == 0
     (result,) = runner.run(run_cases, tmp_path, batch)
     assert result.status == BAD_PLAN
-    assert "kernel 1+CMSIS-NN; here kernel 1); run: ethosu plan MODEL.tflite" in result.text
+    assert "kernel 1+CMSIS-NN; here kernel 1); run: ethosu compile MODEL.tflite" in result.text
 
 
 def test_a_plan_that_is_missing_and_needed(compile_mixed):
     model = compile_mixed("scratch", MODELS["small_cnn"](), ("--ignore-ops", "CONV_2D"))
     with pytest.raises(
-        InputError, match=r"\d+ bytes of scratch, but the file has no plan.*ethosu plan"
+        InputError, match=r"\d+ bytes of scratch, but the file has no plan.*ethosu compile"
     ):
         Simulation(model.compiled)

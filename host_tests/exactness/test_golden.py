@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Outputs that board vendors publish with their models, which neither this project nor LiteRT made.
+
+Alif's models are compiled, with releases of Vela up to 3.9 among them; Ambiq's are compiled here,
+and one is Vela's raw output for the driver alone.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.compile import vela
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model import ModelFile
+
+from host_tests.kit.reference_cases import outputs_of
+from host_tests.modules.ethosu.runtime.executorch import made
+
+ALIF = ("kws_u55_128", "kws_u55_256", "kws_u85_256")
+AMBIQ = ("ad_medium", "kws_micronet_m", "rnnoise")
+NPU = "ethos-u85-256"  # of Ambiq's board
+WHERE = ("sim", "qemu")
+
+
+def check(model: Path, inputs, expected, where: str, npu: str) -> None:
+    """Compare all outputs of one inference, by order of the file."""
+    graph = ModelFile(model).description
+    inputs = [each.reshape(end.shape) for each, end in zip(inputs, graph.inputs, strict=True)]
+    (found,) = outputs_of(model, [inputs], where, npu=npu)
+    assert [each.tobytes() for each in found] == [each.tobytes() for each in expected]
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("name", ALIF)
+def test_alifs_keyword_spotting(golden, emulator_only, name, where):
+    case = np.load(golden / f"alif/{name}.npz")
+    npu = f"ethos-{name.removeprefix('kws_').replace('_', '-')}"
+    model = golden / f"alif/{name}.tflite"
+    check(model, [case["input"]], [case["expected"]], where, npu)
+
+
+def ambiq(golden: Path, name: str, end: str) -> list[np.ndarray]:
+    paths = sorted(golden.glob(f"ambiq_u85/{name}.{end}*.npy"))
+    assert paths
+    return [np.load(path) for path in paths]
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("name", AMBIQ)
+def test_ambiqs_models(golden, emulator_only, tmp_path, name, where):
+    source = ModelFile(golden / f"ambiq_u85/{name}.tflite")
+    model = tmp_path / f"{name}.tflite"
+    model.write_bytes(vela.compiled(source, NPU).file.data)
+    check(model, ambiq(golden, name, "ifm"), ambiq(golden, name, "ofm"), where, NPU)
+
+
+def test_ambiqs_command_stream_on_a_board(golden, emulator_only):
+    """Vela's raw output, by the driver alone."""
+    call = made.binary(golden / "ambiq_u85/kws_micronet_m.vela.npz")
+    (given,), (expected,) = (ambiq(golden, "kws_micronet_m", end) for end in ("ifm", "ofm"))
+    (start,), (end,) = ([each.offset for each in ends] for ends in (call.inputs, call.outputs))
+    with QemuBoard(Machine(emulated(npu=NPU))) as board:
+        board.write_file("/payload", call.commands)
+        board.write_file("/weights", call.weights)
+        board.exec(
+            "import ethosu\n"
+            "payload = open('/payload', 'rb').read()\n"
+            f"weights = ethosu.buffer({len(call.weights)})\n"
+            "open('/weights', 'rb').readinto(weights)\n"
+            f"scratch, fast = ethosu.buffer({call.scratch_size}), "
+            f"ethosu.buffer({call.fast_scratch_size})\n"
+            f"scratch[{start}:{start + given.size}] = {given.tobytes()!r}\n"
+            "with ethosu.reserve() as npu:\n"
+            "    npu.invoke(payload, [weights, scratch, fast])"
+        )
+        found = board.eval(f"bytes(scratch[{end}:{end + expected.size}])")
+    assert found == expected.tobytes()

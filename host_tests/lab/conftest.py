@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""The scripts of this folder, for their tests."""
+
+import json
+
+import pytest
+
+from host_tests.lab import script
+
+
+@pytest.fixture
+def lab(capsys):
+    """Runs a script; returns exit code, the JSON or text that it printed, and its error."""
+
+    def run(module, *words):
+        capsys.readouterr()
+        try:
+            script.main(module, [str(word) for word in words])
+            code = 0
+        except SystemExit as stop:
+            code = stop.code
+        out, err = capsys.readouterr()
+        return code, json.loads(out) if out and "--json" in words else out, err
+
+    return run

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Each choice of operators and formats links: in a port, and in a C program that uses CMake."""
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from host_tests.kit import sharing
+from host_tests.modules.ethosu.driver import cbuild
+
+MODULE = sharing.REPO / "modules/ethosu"
+C_PARTS = ("driver/", "runtime/", "minimal/")
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+FOLDERS = (".", "driver", "driver/include", "runtime")
+BOARD = """#include "ethosu_board.h"
+const struct ethosu_board ethosu_board = {.name = "none"};
+uint32_t ethosu_ext_board_ticks_ms(void) { return 0; }
+void ethosu_ext_board_idle(const volatile uint32_t *flag, uint64_t at_most_ms)
+{ (void)flag; (void)at_most_ms; }
+"""
+
+
+def of_make(kernels: str, programs: bool) -> tuple[list[str], list[str]]:
+    """C sources of a port's build, and their macros."""
+    options = [f"ETHOSU_KERNELS={kernels}", *([] if programs else ["ETHOSU_WITHOUT=pte"])]
+    lines = "$(info $(ETHOSU_SRC))\n$(info $(CFLAGS_USERMOD))\nall: ;\n"
+    sources, flags = sharing.ask_module(lines, *options).splitlines()
+    macros = [flag for flag in shlex.split(flags) if flag.startswith("-DETHOSU")]
+    return [name for name in sources.split() if name.startswith(C_PARTS)], macros
+
+
+@pytest.fixture(scope="module")
+def of_cmake(tmp_path_factory):
+    """Sources of the static libraries: `of_cmake("none", False)`. A board replaces the defaults."""
+    folder = tmp_path_factory.mktemp("runtime")
+
+    def configure(kernels: str, programs: bool) -> set[str]:
+        command = ["cmake", "-S", MODULE / "runtime", "-B", folder]
+        command += [f"-DETHOSU_KERNELS={kernels}", f"-DETHOSU_PTE={'ON' if programs else 'OFF'}"]
+        sharing.run([*command, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"])
+        rows = json.loads((folder / "compile_commands.json").read_text())
+        paths = {Path(row["file"]).resolve().relative_to(MODULE) for row in rows}
+        return {str(path) for path in paths} - {"driver/defaults/defaults.c"}
+
+    return configure
+
+
+def missing(objects: list[Path], linked: Path) -> set[str]:
+    """What these objects need and nothing provides, even where no path leads to it."""
+    command = [*cbuild.CORTEX_M55, "-nostartfiles", "-specs=nosys.specs", "-Wl,-e,0", *objects]
+    command += ["-lm", "-o", linked]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    names = set(re.findall(r"undefined reference to `(\w+)'", done.stderr))
+    assert names or done.returncode == 0, done.stderr
+    return names
+
+
+@pytest.mark.parametrize("programs", [False, True], ids=["no_pte", "pte"])
+@pytest.mark.parametrize("kernels", ["none", "SOFTMAX", "all"])
+def test_it_links(kernels, programs, of_cmake, tmp_path):
+    sources, macros = of_make(kernels, programs)
+    board = tmp_path / "board.c"
+    board.write_text(BOARD)
+    flags = [*cbuild.CORTEX_M55, *WARNINGS, *macros, *(f"-I{MODULE / name}" for name in FOLDERS)]
+    (base, *objects) = sharing.objects(flags, [board, *(MODULE / name for name in sources)])
+    of_source = dict(zip(sources, objects, strict=True))
+    library = of_cmake(kernels, programs)
+    assert library <= set(sources)
+    assert missing([base, *objects], tmp_path / "port") == set()
+    assert missing([base, *map(of_source.get, library)], tmp_path / "program") == set()

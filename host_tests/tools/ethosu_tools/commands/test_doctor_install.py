@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu doctor --install`: environments with packages that conflict with those of the tools."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+
+import pytest
+from ethosu_tools.base import other_python
+from ethosu_tools.sim import litert
+
+from host_tests.kit.stand_ins import program
+
+# Replaces this Python and that of the environment it makes, and records its calls.
+STAND_IN = """\
+import json, pathlib, shutil, sys
+words = sys.argv[1:]
+with open({log!r}, "a") as log:
+    print(json.dumps(words), file=log)
+if words[1:2] == ["venv"]:
+    (pathlib.Path(words[2]) / "bin").mkdir(parents=True)
+    shutil.copy(__file__, words[2] + "/bin/python")
+if "--fail" in words:
+    sys.exit("Collecting torch\\nERROR: No matching distribution found for torch\\nsome hint")
+"""
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch):
+    """Calls recorded by the stand-in; the data folder is empty."""
+    found = tmp_path / "log"
+    python = program(tmp_path / "python", STAND_IN.format(log=str(found)))
+    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return lambda: [json.loads(line) for line in found.read_text().splitlines()]
+
+
+def test_it_makes_an_environment_once(ethosu, log, tmp_path):
+    folder = tmp_path / "data/ethosu/executorch"
+    code, out, err = ethosu("doctor", "--install", "executorch")
+    assert (code, out) == (0, f"{folder}/bin/python\n")
+    assert err.startswith("ethosu: installing ") and len(err.splitlines()) == 1
+    assert ethosu("doctor", "--install", "executorch") == (0, f"{folder}/bin/python\n", "")
+    made, rest, look = log()
+    assert made == ["-m", "venv", str(folder)]
+    pins = other_python.pins("executorch")
+    assert look[0] == "-c" and rest[-len(pins) :] == pins
+
+
+def test_a_failed_environment_is_rebuilt(ethosu, log):
+    code, _, err = ethosu("doctor", "--install", "convert", "--pip=--fail")
+    assert code == 4 and err.endswith("ERROR: No matching distribution found for torch\n")
+    assert ethosu("doctor", "--install", "convert")[0] == 0
+    assert [words[1] for words in log()].count("venv") == 2
+
+
+def test_requirements_are_those_of_the_project(ethosu, repo, log):
+    project = tomllib.loads((repo / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for extra in other_python.KITS:
+        code, out, _ = ethosu("doctor", "--install", extra, "--requirements")
+        assert code == 0 and sorted(out.split()) == sorted(extras[extra])
+    assert any(each.startswith("torch==") for each in extras["executorch"])
+
+
+def test_models_are_not_made_without_litert(tmp_path):
+    code = (
+        "import runpy, sys; sys.modules['ai_edge_litert'] = None; sys.argv[1:] = ['models'];"
+        "runpy.run_module('ethosu_tools.model.make_model', run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert f"run: pip install ai-edge-litert=={litert.installed()}" in done.stderr
+
+
+@pytest.mark.parametrize(("version", "release"), [((3, 12), "1.2.0"), ((3, 13), "2.3.0")])
+def test_a_package_is_named_in_the_release_for_this_python(monkeypatch, version, release):
+    lines = [f"one==1.2.0; python_version < '3.13' and extra == '{extra}'" for extra in "ab"]
+    lines += ['one==2.3.0; python_version >= "3.13" and extra == "a"', "two==1; extra == 'a'"]
+    monkeypatch.setattr(metadata, "requires", lambda _: lines)
+    monkeypatch.setattr(sys, "version_info", version)
+    assert other_python.install("a") == f"pip install one=={release} two==1"

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""Models of mixed graphs, compiled and planned."""
+
+import functools
+
+import pytest
+
+from host_tests.kit.mixed_models import MODELS
+
+
+@pytest.fixture(scope="session")
+def mixed(compile_mixed):
+    """The models of mixed_models, by name; each is compiled once: `mixed("svdf")`."""
+
+    @functools.cache
+    def make(name: str):
+        return compile_mixed(name, MODELS[name].make(), MODELS[name].options)
+
+    return make

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""The planner's output matches the runtime's input, and its scratch what kernels need."""
+
+import re
+
+import pytest
+from ethosu.vela.tflite.BuiltinOperator import BuiltinOperator
+from ethosu_tools.compile.plan import plan_file, record
+
+from host_tests.modules.ethosu.runtime.kernels import runner  # noqa: F401  (its import registers the generators)
+from host_tests.modules.ethosu.runtime.kernels.maker import GENERATORS, make
+
+from . import c_runtime
+
+CASES = 8
+
+
+def test_codes_are_the_schemas():
+    for name, kernel in c_runtime.operators().items():
+        code = BuiltinOperator.CUSTOM if kernel.custom else getattr(BuiltinOperator, name)
+        assert kernel.code == code
+
+
+def test_layout_of_the_plan_is_plan_h(repo):
+    text = (repo / "modules/ethosu/runtime/plan.h").read_text()
+    assert f'#define PLAN_NAME "{record.RECORD_NAME}"' in text
+    assert f"#define PLAN_MARK 0x{record.MARK:X}u" in text
+    assert f"#define PLAN_VERSION {record.VERSION}u" in text
+    words = re.findall(r"^    (PLAN_WORD|PLAN_ENTRY)_[A-Z]+,", text, re.MULTILINE)
+    assert words.count("PLAN_WORD") == record.HEADER_WORDS
+    assert words.count("PLAN_ENTRY") == record.ENTRY_WORDS + 1  # and the count itself
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_same_scratch_for_generated_cases(name, tmp_path):
+    """The planner's size is accepted, one byte less is not."""
+    path = tmp_path / "case.tflite"
+    for seed in range(CASES):
+        path.write_bytes(make(name, seed).model)
+        plan = plan_file(path, path)
+        data = path.read_bytes()
+        assert c_runtime.load(data) == "", f"case {seed}"
+        (entry,) = plan.entries
+        if entry.size:
+            reason = c_runtime.load(with_scratch(data, plan, entry.size - 1))
+            wanted = f"{entry.size - 1} bytes of scratch planned, {entry.size} needed"
+            assert wanted in reason, f"case {seed}"
+        assert plan.before is None
+
+
+def with_scratch(data, plan, size):
+    """The file with another size of its only scratch."""
+    (entry,) = plan.entries
+    changed = record.Entry(entry.operator, entry.code, entry.kernel, entry.offset, size)
+    old, new = record.encode(plan.arena, [entry]), record.encode(plan.arena, [changed])
+    assert data.count(old) == 1
+    return data.replace(old, new)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""Commands that print the same quantity print the same value, for each file and board.
+
+A row is what one command says of a file on a board; it is compared with those of all others, to
+the last digit. A command that refuses the file says that it does not run there.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+
+import pytest
+from ethosu_tools import boards
+from ethosu_tools.model import ModelFile, make_model
+from ethosu_tools.model.tflite import writer
+
+from host_tests.kit import mixed_models
+
+QUICK = ("MPS3_AN547", "NUMAKER_M55M1", "GROVE_VISION_AI_V2")
+ALL = [
+    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in boards.names()
+]
+# Models that fit without it lack heap on some boards.
+RESERVE = "--reserve=900K"
+OF_ALL = ("check all", "estimate --all")
+NPUS = {"u55-64": "ethos-u55-64", "u85": "ethos-u85-256"}
+MODELS = (
+    *("small_cnn", "float_io", "two_branches", "segmenter", "wide", "no_kernel", "program"),
+    *NPUS,
+)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, small_models, compiled, shared_programs):
+    """The files by name: some as trained, some compiled already."""
+    folder = tmp_path_factory.mktemp("matrix")
+    found = {name: folder / f"{name}.tflite" for name in MODELS}
+    found["small_cnn"] = small_models["small_cnn"]
+    for name in ("float_io", "two_branches", "segmenter"):
+        found[name].write_bytes(mixed_models.MODELS[name].make())
+    net = make_model.Net("wide", 1)
+    x = net.conv(net.input((1, 192, 192, 32)), 32, (1, 1))
+    found["wide"].write_bytes(net.finish(net.conv(x, 32, (1, 1))))
+    graph = writer.Graph("float")
+    x, y = (graph.tensor(name, (1, 4), "float32") for name in "xy")
+    graph.inputs, graph.outputs = [x], [y]
+    graph.operator("TANH", [x], [y])
+    found["no_kernel"].write_bytes(writer.write([graph], "float"))
+    found |= {name: compiled(small_models["small_cnn"], npu) for name, npu in NPUS.items()}
+    found["program"] = next((shared_programs / "dscnn_u55_128").glob("*.pte"))
+    return found
+
+
+def of_fit(fit):
+    """What a comparison with a board says."""
+    if not fit:
+        return {}
+    found = {
+        key: fit["need"][key] for key in ("npu", "arena", "heap", "fast", "image", "constants")
+    }
+    found |= {"status": fit["status"], "runs": not fit["short"], "lacks": fit["lacks"]}
+    return found
+
+
+def of_latency(estimate):
+    """What an estimate says."""
+    keys = ("cycles", "ms", "low_ms", "high_ms", "basis", "frames_per_second", "cpu_operators")
+    return {key: estimate[key] for key in keys if key in estimate} if estimate else {}
+
+
+def of_check(row):
+    """What `check` says of a board."""
+    fit = {key: row[key] for key in ("need", "status", "short", "lacks")}
+    found = of_fit(fit) if row["need"] else {"runs": False, "status": row["status"]}
+    return found | of_latency(row["estimate"])
+
+
+def of_layers(rows):
+    """The layers on the NPU, and their sum."""
+    layers = [(row["name"], row["macs"], row["cycles"]) for row in rows if row.get("on") != "cpu"]
+    return {"layers": layers, "cycles": sum(cycles for *_, cycles in layers)}
+
+
+_KNOWN = {}
+
+
+class Matrix:
+    """Asks the commands."""
+
+    def __init__(self, ethosu, folder):
+        """Files are written to the folder."""
+        self._ethosu, self._folder = ethosu, folder
+
+    def __call__(self, *words):
+        """Exit code and data of a command; those for all boards are the same for each of them."""
+        if words not in _KNOWN:
+            code, out, err = self._ethosu(*words, "--json", "--quiet")
+            assert code in (0, 3), err
+            _KNOWN[words] = code, json.loads(out) if out.startswith("{") else None
+        return _KNOWN[words]
+
+    def compiled(self, file, board):
+        """The file for this board, and what `compile` says; None if it was not written."""
+        path = self._folder / f"{file.stem}_{board}.tflite"
+        code, data = self("compile", file, RESERVE, "--board", board, "--force", "-o", path)
+        if code or "refused" in data:
+            return None, {"runs": False}
+        return path, of_fit(data.get("fit")) | of_latency(data.get("latency"))
+
+    def rows(self, file, board, npu, *, compiled) -> Iterator[tuple[str, dict]]:
+        """What each command says of the file on the board."""
+        _, data = self("check", file, RESERVE, "--board", board)
+        yield from self._of_check("check", data, board, npu)
+        code, data = self("estimate", file, RESERVE, "--board", board, "--npu", npu)
+        yield (
+            "estimate",
+            (
+                {"runs": False}
+                if code
+                else of_fit(data["fit"]) | of_latency(data) | of_layers(data["operators"])
+            ),
+        )
+        page = "-o", self._folder / "page.html"
+        code, data = self("report", file, RESERVE, "--board", board, "--npu", npu, *page)
+        yield (
+            "report",
+            (
+                {"runs": False}
+                if code
+                else of_fit(data["fit"]) | of_latency(data["estimate"]) | of_layers(data["layers"])
+            ),
+        )
+        if compiled:
+            code, data = self("profile", file, "--board", board)
+            said = {} if code else of_latency(data["estimate"]) | of_layers(data["layers"])
+            yield "profile", said
+            code, data = self("inspect", file)
+            yield "inspect", {key: data[key] for key in ("npu", "cpu_operators")}
+
+    def tables(self, file, board, npu) -> Iterator[tuple[str, dict]]:
+        """What the commands for all boards say of this one."""
+        _, data = self("check", file, RESERVE)
+        yield from self._of_check("check all", data, board, npu)
+        _, data = self("estimate", file, RESERVE, "--all")
+        usual = next(iter(boards.load(board).estimate["weights"]))
+        for row in data["all"]:
+            if (row["system"], row["npu"], row["weights"]) == (board, npu, usual):
+                yield (
+                    "estimate --all",
+                    ({"runs": False} if "error" in row else of_fit(row["fit"]) | of_latency(row)),
+                )
+
+    def _of_check(self, name, data, board, npu):
+        for row in data["boards"] if data else ():
+            if row["board"] == board and (row["npu"] == npu or row["status"][0] == "c"):
+                yield name, of_check(row)
+
+
+def disagreements(rows, *, emulated=False):
+    """The quantities that commands print with several values, and the values of all.
+
+    If only the emulator of the board has this NPU, tables of all boards do not count it.
+    """
+    if emulated:
+        tables = [row for row in rows if row[0] in OF_ALL]
+        return disagreements(tables) | disagreements([row for row in rows if row not in tables])
+    found = {}
+    for name, row in rows:
+        for quantity, value in row.items():
+            found.setdefault(quantity, []).append((name, value))
+    return {
+        quantity: values
+        for quantity, values in found.items()
+        if any(value != values[0][1] for _, value in values)
+    }
+
+
+@pytest.mark.parametrize("board", ALL)
+@pytest.mark.parametrize("model", MODELS)
+def test_all_commands_agree(ethosu, files, tmp_path, model, board):
+    ask, file = Matrix(ethosu, tmp_path), files[model]
+    facts = boards.load(board)
+    own, done = ModelFile(file).description.npu, ModelFile(file).description.compiled
+    npu = own or facts.npus[0]
+    rows = list(ask.rows(file, board, npu, compiled=done))
+    if done or model == "small_cnn" or board not in QUICK:  # the others compile for each board
+        rows += ask.tables(file, board, npu)
+    assert len(rows) > 2
+    differing = disagreements(rows, emulated=npu not in facts.npus)
+    if not done:
+        made, said = ask.compiled(file, board)
+        differing |= disagreements([*rows, ("compile", said)])
+        if made:
+            after = [*ask.rows(made, board, npu, compiled=True), *ask.tables(made, board, npu)]
+            again = disagreements([*after, ("compile", said)])
+            differing |= {f"compiled: {key}": values for key, values in again.items()}
+    for quantity, values in differing.items():
+        sys.stderr.write(f"DIFFERS {model} {board} {quantity}: {values}\n")
+    assert not differing
+
+
+@pytest.mark.parametrize("board", ALL)
+def test_the_emulator_takes_the_estimated_cycles(ethosu, files, tmp_path, board):
+    """To the last one: both have the same list of memories."""
+    ask = Matrix(ethosu, tmp_path)
+    made, said = ask.compiled(files["segmenter"], board)
+    code, data = ask("profile", made, "--on", "qemu", "--count=1")
+    assert code == 0 and data["system"] == board
+    assert data["npu_cycles"] == data["npu_active"] == data["estimate"]["cycles"] == said["cycles"]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""The table AREAS of the Makefile: what is built for the tests of a path."""
+
+import os
+import re
+import subprocess
+
+import pytest
+from ethosu_tools import boards
+
+# Files that name other boards than the default one, but do not read their images.
+NAMES_ONLY = {
+    "tools/qemu_plugin/test_arguments.py": "messages of the plugin",
+    "tools/qemu_plugin/test_board_table.py": "the plugin's own table",
+    "tools/qemu_plugin/test_corstone_320.py": "the names of all boards",
+    "tools/qemu_plugin/test_gates.py": "programs of its own on these boards",
+    "tree/test_areas.py": "this file",
+    "tree/test_gone.py": "a table that it makes",
+}
+ALL = {"board-images", "examples", "firmware-variants", "accel"}
+
+
+def makefile(repo, name: str) -> list[str]:
+    """The rows of a table of the Makefile."""
+    text = (repo / "Makefile").read_text().replace("\\\n", " ")
+    return re.search(rf"^{name} := (.*)$", text, re.MULTILINE)[1].split()
+
+
+@pytest.fixture(scope="module")
+def rows(repo) -> list[tuple[set[str], list[str]]]:
+    """Prerequisites and folders of each area."""
+    table = [row.split(":") for row in makefile(repo, "AREAS")]
+    return [(set(needs.split("+")), folders.split("+")) for _, needs, folders in table]
+
+
+@pytest.fixture(scope="module")
+def built(repo):
+    """What `make test TESTS=...` builds first."""
+
+    def ask(tests: str) -> set[str]:
+        command = ["make", "-n", "-C", repo, "test", "MAKE=: targets", f"TESTS={tests}"]
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=kept)
+        (words,) = re.findall(r"^: targets (.*)$", done.stdout, re.MULTILINE)
+        return {word for word in words.split() if not word.startswith("-")}
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("tests", "needs"),
+    [
+        ("host_tests/tree", "setup"),
+        ("host_tests/tree/test_pages.py::test_links[x] -x", "setup"),
+        ("./host_tests/modules/ethosu/accel/", "setup sim"),
+        # The longest folder: not what the rest of the runtime needs, too.
+        ("host_tests/tools/npu_sim/test_fast.py", "setup sim-variants sim-host-variants"),
+        ("host_tests/kit -k 'image or stamp'", "setup firmware"),
+        # Several paths, and a folder with another area in it.
+        ("host_tests/kit host_tests/modules/ethosu/accel", "setup firmware sim"),
+        ("host_tests/modules/ethosu/runtime", "setup sim-host-variants firmware plugin"),
+    ],
+)
+def test_a_path_builds_what_its_area_needs(built, tests, needs):
+    assert built(tests) == set(needs.split())
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        *("", "-k 'dma or pad' -x", "--coherence evict:7"),
+        *("host_tests", "host_tests/conftest.py", "host_tests/modules"),
+        "host_tests/modules/ethosu/test_ports.py host_tests/tree",
+    ],
+)
+def test_what_is_in_no_area_builds_all(built, tests):
+    assert built(tests) >= ALL
+
+
+def test_each_folder_is_there(repo, rows):
+    for _, folders in rows:
+        for folder in folders:
+            assert (repo / "host_tests" / folder).is_dir(), folder
+
+
+def test_each_area_builds_the_images_that_its_tests_read(repo, rows):
+    """A test that finds another board's image has it from an earlier build, which may be old."""
+    names = {name.partition("-")[0] for name in boards.names()} - {boards.DEFAULT}
+    other = re.compile(rf"\b({'|'.join(names)})\b|\bboards\.(names|every)\(|\bevery_board\b")
+    tests, found = repo / "host_tests", set()
+    for needs, folders in rows:
+        if "board-images" in needs:
+            continue
+        for folder in folders:
+            for path in (tests / folder).rglob("*.py"):
+                if other.search(path.read_text()):
+                    found.add(str(path.relative_to(tests)))
+    assert found == set(NAMES_ONLY)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""What the makefiles have in common."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from .test_places import tracked
+
+# A linker or objcopy fills its output over a second or more; tests and users read images and
+# libraries meanwhile.
+_WRITES_SLOWLY = re.compile(r"-shared|\$\(LDFLAGS\).* -o|\$\(OBJCOPY\) -O")
+
+
+def test_images_and_libraries_are_replaced_whole(repo):
+    """A program that opens one while it is built again sees the old or the new file."""
+    found = 0
+    for name in tracked(repo, "*Makefile", "*.mk"):
+        if name.parts[:2] == ("tools", "web"):  # `make web` replaces its whole folder
+            continue
+        text = (repo / name).read_text().replace("\\\n", " ")
+        lines = text.splitlines()
+        for line, following in zip(lines, [*lines[1:], ""], strict=True):
+            if line.startswith("\t") and _WRITES_SLOWLY.search(line):
+                found += 1
+                assert "$@.new" in line and "mv $@.new $@" in line + following, f"{name}: {line}"
+    assert found >= 7
+
+
+_VARIABLE = re.compile(r"^(\w+) *[:?+]?= *(.*)$", re.MULTILINE)
+_RULE = re.compile(r"^([^\t#\n=]*?[^\t#\n=:])::?(?![=:]) *(.*)$", re.MULTILINE)
+_LISTS_FILES = re.compile(r"\$\(wildcard .*\*|\$\(shell .*\bfind ")
+# MicroPython's makefiles collect these from those of the modules.
+_COLLECTED = {"OBJ", "SRC_QSTR"}
+
+
+def named(names: set[str], text: str) -> bool:
+    return any(f"$({name})" in text or f"$({name}:" in text for name in names)
+
+
+def listing(variables: list[tuple[str, str]]) -> set[str]:
+    """Variables that have all files that there are, or what is made from them."""
+    names = _COLLECTED
+    while more := {
+        name
+        for name, text in variables
+        if name not in names and (_LISTS_FILES.search(text) or named(names, text))
+    }:
+        names = names | more
+    return names
+
+
+def lone_wildcards(text: str, known: frozenset[str] = frozenset()) -> list[str]:
+    """Rules whose targets are made from all files that there are, and that name no list of them.
+
+    `known`: variables of lists that another makefile defines.
+    """
+    text = text.replace("\\\n", " ")
+    variables = _VARIABLE.findall(text)
+    lists = known | {name for name, value in variables if value.startswith("$(call listed,")}
+    files = listing([row for row in variables if row[0] not in lists])
+    phony = set(" ".join(re.findall(r"^\.PHONY:(.*)$", text, re.MULTILINE)).split())
+    found = []
+    for targets, needs in _RULE.findall(text):
+        needs = needs.replace("$$", "$").partition("|")[0]
+        whole = bool(_LISTS_FILES.search(needs)) or named(files, needs)
+        listed = "$(call listed," in needs or named(lists, needs)
+        if whole and not listed and not set(targets.split()) <= phony:
+            found.append(f"{targets}: {needs}")
+    return found
+
+
+def test_no_rule_depends_on_a_wildcard_alone(repo):
+    """A file that is gone makes nothing newer: see modules/ethosu/listed.mk."""
+    for name in tracked(repo, "*Makefile", "*.mk"):
+        assert lone_wildcards((repo / name).read_text(), frozenset({"OBJ_LIST"})) == [], name
+
+
+def test_a_lone_wildcard_is_found():
+    lone = "OBJECTS := $(SRC:.c=.o)\nx.so: $(OBJECTS)\n\tcc\n"
+    assert lone_wildcards("SRC := $(wildcard *.c)\n" + lone) == ["x.so: $(OBJECTS)"]
+    assert lone_wildcards("SRC := a.c\n" + lone) == []
+    assert lone_wildcards("x.c: $(wildcard a/*.toml) | y\n") == ["x.c: $(wildcard a/*.toml) "]
+    assert lone_wildcards("x.c: $(wildcard a/*.toml) $(call listed,x,y)\n") == []
+    assert lone_wildcards("x.elf: $$(OBJ) y.ld\n") == ["x.elf: $(OBJ) y.ld"]
+
+
+# In the place of make: a sub-build takes a moment, and notes if the same one is under way for the
+# first time; a make of other goals of the tree is a real one, with this in its place again.
+_STAND_IN = """\
+#!/bin/sh
+case " $* " in
+*" -C "*) ;;
+*) exec make MAKE="$0" "$@" ;;
+esac
+cd "${0%/*}"
+part=$(echo "$*" | tr -c 'A-Za-z0-9=\n' _)
+[ ! -e "$part.made" ] || exit 0
+mkdir "$part" || { echo "$*" >>twice; exit 0; }
+sleep 0.2
+touch "$part.made" started
+rmdir "$part"
+"""
+
+
+def made_twice_at_once(makefile, folder, *goals: str) -> list[str]:
+    """The sub-builds that two recipes start at the same time, if make builds the goals with -j."""
+    make = folder / "make.sh"
+    make.write_text(_STAND_IN)
+    make.chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    # With -n, make runs the lines that start a make, and no others.
+    command = ["make", "-n", "-j8", "-C", makefile.parent, "-f", makefile.name]
+    command += ["V=1", "DEBIAN=no", f"MAKE={make}", *goals]
+    subprocess.run(command, capture_output=True, check=True, env=kept)
+    assert (folder / "started").exists()
+    twice = folder / "twice"
+    return twice.read_text().splitlines() if twice.exists() else []
+
+
+@pytest.mark.parametrize(
+    "goals", ["build plugin page", "build sim-variants", "wheel", "test-tools", "tutorial"]
+)
+def test_no_part_is_built_twice_at_once(repo, tmp_path, goals):
+    """Two compilers would write the same files; two installers the same environment."""
+    assert made_twice_at_once(repo / "Makefile", tmp_path, *goals.split()) == []
+
+
+def test_a_part_that_is_built_twice_at_once_is_found(tmp_path):
+    makefile = tmp_path / "Makefile"
+    makefile.write_text("all: inner part\ninner:\n\t+$(MAKE) part\npart:\n\t+$(MAKE) -C x\n")
+    assert made_twice_at_once(makefile, tmp_path, "all") == ["-C x"]
+    (tmp_path / "twice").unlink()
+    (tmp_path / "_C_x.made").unlink()
+    makefile.write_text(makefile.read_text() + ".NOTPARALLEL:\n")
+    assert made_twice_at_once(makefile, tmp_path, "all") == []
+
+
+def test_the_night_builds_all_before_its_goals_run_at_once(repo):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    command = ["make", "-n", "-C", repo, "nightly", "MAKE=: sub"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=kept)
+    first, then = re.findall(r"^: sub (.*)$", done.stdout.replace("\\\n", ""), re.MULTILINE)
+    assert {"parts", "accel", "examples", "fuzzers", "web"} <= set(first.split())
+    assert {"sweeps", "tutorial", "fuzz"} <= set(then.split())

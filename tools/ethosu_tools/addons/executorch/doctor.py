@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+"""What `ethosu doctor` looks for."""
+
+PACKAGES = (("executorch", "executorch", "ethosu compile of PyTorch"),)

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""What `ethosu doctor` looks for."""
+
+from ...base import paths
+from . import accel
+
+PROGRAMS = (("dtc", "device-tree-compiler", "ethosu linux"),)
+
+
+def _devices() -> str:
+    return ", ".join(map(str, accel.devices()))
+
+
+CHECKS = (
+    ("accel library", "--on accel", lambda: str(paths.accel_library())),
+    ("accel device", "--on accel", _devices),
+)

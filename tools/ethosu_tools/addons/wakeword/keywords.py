@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""The wake words of the package pymicro-wakeword, and the reference result for a sound."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from ...base import other_python
+from ...base.errors import InputError, MismatchError, SetupError
+from ...model.arrays import Array, quantise
+from ...model.tflite import Tensor
+from ...sim import oracle
+from ...sim.oracle import Oracle
+from ...sim.simulation import Simulation
+from .speech import RATE
+
+NAMES = ("okay_nabu", "hey_jarvis", "alexa", "hey_mycroft")
+BANDS = 40
+SECONDS_PER_ROW = 0.01
+STEP = 0.0390625  # features are multiples of it
+# Bands with a weight close to a half, see AT_A_HALF of modules/ethosu/audio/make_tables.py.
+_AT_A_HALF = (32, 33, 38, 39)
+
+
+@dataclass(frozen=True)
+class WakeWord:
+    """A model, and the rule: detected if the mean of `window` outputs exceeds `cutoff`."""
+
+    name: str
+    phrase: str
+    model: Path
+    cutoff: float
+    window: int
+
+    def means(self, probabilities: Sequence[float]) -> list[float]:
+        """For each inference the mean of the last `window` probabilities; 0 for the first ones."""
+        ends = range(1, len(probabilities) + 1)
+        return [
+            sum(probabilities[end - self.window : end]) / self.window if end >= self.window else 0.0
+            for end in ends
+        ]
+
+    def detected_at(self, probabilities: Sequence[float]) -> int | None:
+        """The number of inferences after which the word counts as detected, or None."""
+        means = enumerate(self.means(probabilities), start=1)
+        return next((count for count, mean in means if mean > self.cutoff), None)
+
+
+@dataclass(frozen=True)
+class Result:
+    """Second, raw output and mean of each inference, and the second of the detection."""
+
+    times: list[float]
+    raw: list[int]
+    means: list[float]
+    detected_at: float | None
+
+
+def _package() -> Path:
+    """Folder of pymicro-wakeword; SetupError if it is not installed."""
+    package = find_spec("pymicro_wakeword")
+    if package is None or package.origin is None:
+        raise SetupError(
+            f"the package pymicro-wakeword is not installed; run: {other_python.install('demo')}"
+        )
+    return Path(package.origin).parent
+
+
+def load(name: str) -> WakeWord:
+    """The wake word `name`, from the installed package."""
+    if name not in NAMES:
+        raise InputError(f"unknown wake word {name!r}; expected one of {', '.join(NAMES)}")
+    folder = _package() / "models"
+    manifest = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return WakeWord(
+        name=name,
+        phrase=manifest["wake_word"].lower(),
+        model=folder / manifest["model"],
+        cutoff=manifest["micro"]["probability_cutoff"],
+        window=manifest["micro"]["sliding_window_size"],
+    )
+
+
+def features(samples: Array) -> Array:
+    """The rows of 40 values per 10 ms that pymicro-wakeword itself would feed to its models."""
+    _package()
+    from pymicro_wakeword import MicroWakeWordFeatures
+
+    rows = [
+        row.reshape(BANDS) for row in MicroWakeWordFeatures().process_streaming(samples.tobytes())
+    ]
+    if not rows:
+        raise InputError(f"{len(samples) / RATE:.3f} s of sound is too short for the demo")
+    return np.array(rows, np.float32)
+
+
+@functools.cache
+def bands() -> tuple[int, ...]:
+    """The bands whose features do not depend on this PC's C library.
+
+    Since glibc 2.41 log1pf() is correctly rounded. Older versions and newlib are not, which affects
+    two of 236 weights: the package gives other features in four bands, the board does not.
+    """
+    log1pf = ctypes.CDLL(None).log1pf
+    log1pf.restype, log1pf.argtypes = ctypes.c_float, [ctypes.c_float]
+    frequencies = np.arange(5, 241, dtype=np.float32) * np.float32(31.25) / np.float32(700)
+    exact = all(log1pf(one) == np.float32(math.log1p(one)) for one in frequencies.tolist())
+    return tuple(band for band in range(BANDS) if not exact or band not in _AT_A_HALF)
+
+
+def compare_features(found: Array, expected: Array, what: str) -> int:
+    """The number of features that differ from pymicro-features by this PC's C library.
+
+    Raises MismatchError if others differ.
+    """
+    if found.shape != expected.shape:
+        raise MismatchError(
+            f"{what}: {len(found)} rows of features, but pymicro-features has {len(expected)}"
+        )
+    wrong = np.argwhere(found != expected)
+    others = [(row, band) for row, band in wrong.tolist() if band in bands()]
+    if others:
+        row, band = others[0]
+        raise MismatchError(
+            f"{what}: {len(others)} of {found.size} features differ from pymicro-features, first "
+            f"at {row * SECONDS_PER_ROW:.2f} s in band {band}: {found[row, band] / STEP:.0f} "
+            f"instead of {expected[row, band] / STEP:.0f}"
+        )
+    return len(wrong)
+
+
+def steps(rows: Array, tensor: Tensor) -> Array:
+    """The model's raw inputs, one per inference: whole groups of rows, quantised."""
+    size = tensor.shape[1]
+    count = len(rows) // size
+    if count == 0:
+        raise InputError(
+            f"the sound has {len(rows)} rows of features, but an inference needs {size}"
+        )
+    return quantise("rows", rows[: count * size], tensor).reshape(count, *tensor.shape)
+
+
+def result(word: WakeWord, raw: Sequence[int], model: Oracle | Simulation) -> Result:
+    """Apply the word's rule to a model's raw outputs."""
+    output = model.outputs[0]
+    seconds = model.inputs[0].shape[1] * SECONDS_PER_ROW  # per inference
+    probabilities = [(each - output.zero_point) * output.scale for each in raw]
+    count = word.detected_at(probabilities)
+    return Result(
+        times=[round((step + 1) * seconds, 2) for step in range(len(raw))],
+        raw=list(raw),
+        means=word.means(probabilities),
+        detected_at=None if count is None else round(count * seconds, 2),
+    )
+
+
+def reference(word: WakeWord, rows: Array) -> Result:
+    """Result of TFLite's reference kernels and the word's rule for rows of features."""
+    model = Oracle(word.model)
+    inputs = steps(rows, model.inputs[0])
+    raw = oracle.run(word.model, [inputs])["0"].astype(int).ravel()
+    return result(word, raw.tolist(), model)
+
+
+def compare(found: Result, expected: Result, what: str) -> None:
+    """Raise MismatchError, naming the first difference, unless both are equal."""
+    if len(found.raw) != len(expected.raw):
+        raise MismatchError(
+            f"{what}: {len(found.raw)} outputs, but TFLite's reference kernels have "
+            f"{len(expected.raw)}"
+        )
+    pairs = enumerate(zip(found.raw, expected.raw, strict=True), start=1)
+    wrong = [(count, a, b) for count, (a, b) in pairs if a != b]
+    if wrong:
+        count, a, b = wrong[0]
+        raise MismatchError(
+            f"{what}: {len(wrong)} of {len(found.raw)} outputs differ from TFLite's reference "
+            f"kernels, first at inference {count}: {a} instead of {b}"
+        )
+    if found.detected_at != expected.detected_at:
+        raise MismatchError(
+            f"{what}: all outputs equal the reference, but the word was detected "
+            f"{_when(found)} instead of {_when(expected)}"
+        )
+
+
+def _when(result: Result) -> str:
+    return "never" if result.detected_at is None else f"at {result.detected_at} s"

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: MIT
+"""The page of `ethosu report`: a single HTML file without scripts or external resources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ..base import svg
+from ..compile import reasons
+from ..sim import fit
+from ..sim.table import Layer
+from . import answer, memory, picture, roofline, text, views
+from .subject import Subject
+
+PAGE = """\
+:root { color-scheme: light dark }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 1200px;
+  padding: 0 16px 48px; background: #fff; color: #222 }
+h1 { font-size: 24px; overflow-wrap: anywhere } h2 { font-size: 18px; margin: 32px 0 8px }
+p, li { overflow-wrap: anywhere }
+.wide { overflow-x: auto } .plot svg { max-width: 760px }
+svg { display: block; width: 100%; max-width: 1200px; height: auto }
+.bars { display: grid; grid-template-columns: minmax(0, 17em) 1fr; gap: 2px 8px; font-size: 13px }
+.bars .name { text-align: right; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
+.bars .bar { display: flex; height: 14px; align-self: center } .bars .key { grid-column: 1 / -1 }
+.key i { display: inline-block; width: 12px; height: 12px; margin: 0 5px 0 14px }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(140px, 22%), 1fr));
+  gap: 8px }
+.facts div { border: 1px solid #ccc; border-radius: 6px; padding: 8px; overflow-wrap: anywhere }
+.facts b { display: block; font-size: 16px }
+.verdict { font-size: 18px; overflow-wrap: anywhere }
+.good { color: #1e7b3a } .bad { color: #c0392b } .unsure { color: #8a5a00 }
+table { border-collapse: collapse; font-size: 13px; white-space: nowrap }
+th, td { padding: 3px 10px 3px 0; text-align: right; border-bottom: 1px solid #ddd }
+th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left }
+td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 16em; max-width: 32em }
+.boards table { white-space: normal; font-size: 14px }
+.boards th, .boards td { text-align: left; vertical-align: top; overflow-wrap: break-word }
+.boards th:nth-child(-n+2), .boards td:nth-child(-n+2) { min-width: 0; white-space: nowrap }
+@media (max-width: 700px) {
+  .boards table { font-size: 11.5px }
+  .layers table, .layers tbody, .layers thead { display: block }
+  .layers tr { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); padding: 4px 0;
+    border-bottom: 1px solid #8886 }
+  .layers th, .layers td { border: 0; text-align: left; white-space: normal;
+    overflow-wrap: anywhere }
+  .layers th:first-child, .layers td:first-child { grid-column: 1 / -1; max-width: none }
+  .bars { grid-template-columns: 1fr } .bars .name { text-align: left; margin-top: 4px }
+  .map text { font-size: 18px } .map .name { font-size: 13px } .plot text { font-size: 17px }
+  .plot .heading { font-size: 14px }
+  .map .time:nth-of-type(even) { display: none }
+}
+@media (prefers-color-scheme: dark) {
+  body { background: #16191d; color: #ddd }
+  .facts div, th, td { border-color: #3a424c }
+  .good { color: #62c583 } .bad { color: #ef7a6c } .unsure { color: #e0b050 }
+}"""
+_HEAD = ("layer", "bound", "share", "cycles", "MACs", "MAC use", "read", "written")
+# Maximum number of layers named in a summary.
+_NAMED = 3
+
+
+def build(subject: Subject, data: dict[str, Any]) -> str:
+    """The whole page; `data` is that of `ethosu report`, with the answer of `ethosu check`."""
+    title = (
+        f"{Path(str(subject.file)).name} on {subject.system.npu if subject.estimate else 'the CPU'}"
+    )
+    npu = [layer for layer in subject.layers if layer.on_npu]
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title><style>{svg.STYLE}\n{PAGE}</style></head><body>",
+        f"<h1>{escape(title)}</h1>",
+        *_answer(data),
+        *_reasons(data),
+        "<h2>Details</h2>",
+        _facts(subject),
+        "<h2>Layers</h2>",
+        f"<p>{escape(_summary(subject))}</p>",
+        _wide(_table(subject), "layers"),
+        *(f"<p>{escape(line)}</p>" for line in _without_layer(subject)),
+    ]
+    if subject.estimate:
+        parts += [
+            "<h2>Cycles of each layer, by limiting unit</h2>",
+            _bars([(each.name, each.bounds) for each in npu], "cycles", svg.UNITS),
+            "<h2>Traffic of each layer, by memory</h2>",
+            _bars([(each.name, _traffic(each)) for each in npu], "bytes", svg.MEMORIES),
+            "<h2>Roofline</h2>",
+            _wide(roofline.draw(subject.estimate, roofline.points(npu)), "plot"),
+            f"<p>{escape(_not_in_roofline(npu))}</p>",
+        ]
+    parts.append("<h2>Memory over time</h2>")
+    parts += [_wide(picture.draw_svg(row, style=""), "map") for row in memory.pictures(subject)]
+    parts.append(f"<p>{escape(_copies(subject))}</p></body></html>\n")
+    # SVG embedded in HTML needs no namespace, which looks like an external address.
+    return "\n".join(parts).replace(' xmlns="http://www.w3.org/2000/svg"', "")
+
+
+def _wide(content: str, kind: str = "") -> str:
+    return f'<div class="{f"wide {kind}".strip()}">{content}</div>'
+
+
+def _bars(
+    rows: Sequence[tuple[str, Mapping[str, float]]], unit: str, palette: Sequence[str]
+) -> str:
+    """A horizontal bar per row; the longest takes the whole width."""
+    parts = sorted({part for _, values in rows for part, value in values.items() if value})
+    colour = {part: palette[index % len(palette)] for index, part in enumerate(parts)}
+    longest = max((sum(values.values()) for _, values in rows), default=0) or 1
+    keys = (f'<i style="background:{colour[part]}"></i>{escape(part)}' for part in parts)
+    lines = [f'<div class="bars"><span class="key">{"".join(keys)}</span>']
+    for name, values in rows:
+        pieces = (
+            f'<i style="width:{100 * value / longest:.2f}%;background:{colour[part]}" '
+            f'title="{escape(name)}: {value:,.0f} {unit}, {escape(part)}"></i>'
+            for part, value in values.items()
+            if value
+        )
+        lines.append(f'<span class="name" title="{escape(name)}">{escape(name)}</span>')
+        lines.append(f'<span class="bar">{"".join(pieces)}</span>')
+    return "\n".join([*lines, "</div>"])
+
+
+def _answer(data: dict[str, Any]) -> Iterator[str]:
+    """Where it runs, how exactly and how fast."""
+    runs = any(row["runs"] for row in data["boards"])
+    wrong = any(run["exact"] is False for run in data["runs"])
+    proven = all(run["exact"] for run in data["runs"])
+    kind = "bad" if wrong or not runs else "good" if proven else "unsure"
+    yield f'<p class="verdict {kind}"><b>{_text(data["verdict"])}</b></p>'
+    yield f"<p>{escape(data['speed'])}</p>"
+    yield from (f"<p>{escape(remark)}</p>" for remark in answer.remarks(data))
+    head, *rows = answer.cells(data)
+    yield _wide(views.html(head, rows), "boards")
+    if any(text.BRACKET in cell for row in rows for cell in row):
+        yield f"<p>{escape(text.BRACKETS)}</p>"
+    if data["fit"]:
+        yield f"<p>Fit: {escape(fit.describe(data['fit']))}</p>"
+    if data["note"]:
+        yield f"<p>{_text(data['note'])}</p>"
+
+
+def _reasons(data: dict[str, Any]) -> Iterator[str]:
+    """Why operators are on the CPU, by Vela."""
+    if data["reasons"]:
+        yield "<h2>Left to the CPU</h2><ul>"
+        for first, *rule in reasons.text(data["reasons"]):
+            yield f"<li>{'<br>'.join(map(escape, (first, *rule)))}</li>"
+        yield "</ul><p><code>ethosu compile --try</code> tries what brings them to the NPU.</p>"
+
+
+def _text(sentence: str) -> str:
+    """A sentence with commands between backquotes."""
+    return re.sub("`(.+?)`", r"<code>\1</code>", escape(sentence))
+
+
+def _facts(subject: Subject) -> str:
+    cells = [
+        ("NPU", subject.system.npu if subject.estimate else "none: the CPU computes everything")
+    ]
+    if subject.estimate:
+        estimate = subject.estimate.as_dict()
+        peak = views.peak(subject.system.npu)
+        macs = sum(layer.macs for layer in subject.layers)
+        cells += [
+            (
+                f"estimate, {subject.system.name}, {estimate['clock_mhz']:g} MHz",
+                text.figure(estimate),
+            ),
+            ("NPU cycles", f"{subject.cycles:,}"),
+            (
+                f"MAC utilisation, {peak} per cycle",
+                f"{macs / max(1, subject.cycles * peak):.0%}",
+            ),
+        ]
+    size = subject.info["fast_scratch_size"]
+    fast = f", with {size:,} of fast scratch" if size else ""
+    cells += [
+        ("model", f"{len(subject.file.data):,} bytes"),
+        ("arena" + fast, f"{subject.info['arena_size']:,} bytes"),
+    ]
+    lines = (f"<div>{escape(a)}<b>{escape(b)}</b></div>" for a, b in cells)
+    return f'<div class="facts">{"".join(lines)}</div>'
+
+
+def _table(subject: Subject) -> str:
+    peak = views.peak(subject.system.npu)
+    rows = [views.as_dict(layer, subject.cycles, peak) for layer in subject.layers]
+    return views.html(_HEAD, views.cells(rows, _HEAD))
+
+
+def _summary(subject: Subject) -> str:
+    """List the slowest layers."""
+    rows = [row for row in subject.layers if row.cycles]
+    if not rows:
+        return "The CPU computes every layer; the estimate covers the NPU only."
+    rows.sort(key=lambda row: row.cycles, reverse=True)
+    named = [
+        f"{row.name} ({row.cycles / max(1, subject.cycles):.0%}, limited by {row.bound})"
+        for row in rows[:_NAMED]
+    ]
+    return f"The slowest layers: {'; '.join(named)}."
+
+
+def _without_layer(subject: Subject) -> Iterator[str]:
+    """Operators of the source whose numbers no layer has."""
+    named = {layer.name.split(" ")[0] for layer in subject.layers}
+    operators = subject.source.graph.operators if subject.source else []
+    gone = [f"{n} {each.name}" for n, each in enumerate(operators) if str(n) not in named]
+    if gone and len(gone) < len(operators):
+        yield f"Without a row, because Vela merged or removed them: {', '.join(gone)}."
+
+
+def _not_in_roofline(rows: Sequence[Layer]) -> str:
+    without = sum(1 for row in rows if not row.macs)
+    left_out = f"; {without} layers without MACs are not shown" if without else ""
+    return (
+        "Numbers identify layers, where there is room; areas are proportional to their shares of "
+        f"the time{left_out}."
+    )
+
+
+def _traffic(layer: Layer) -> dict[str, float]:
+    reads = {f"{name} read": float(count) for name, count in layer.read.items()}
+    return reads | {f"{name} written": float(count) for name, count in layer.written.items()}
+
+
+def _copies(subject: Subject) -> str:
+    operations = subject.estimate.operations if subject.estimate else []
+    # What fills a table inside the NPU is written to no memory.
+    copied = sum(sum(each.read) for each in operations if each.ofm is None)
+    if not copied:
+        return "The NPU copies nothing by DMA."
+    return f"Not drawn: {copied:,} bytes that the NPU copies by DMA, such as weights and tables."

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""Finds the add-ons: the packages in addons/. The rest of the tools knows none of them by name.
+
+What an add-on offers is the dictionary OFFERS of its package: for each kind, names, and where the
+object of that name is, as "MODULE:OBJECT" or "MODULE" in the package. The package imports nothing:
+every command asks all of them.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_PACKAGE = f"{__package__.rpartition('.')[0]}.addons"
+_FOLDER = Path(__file__).parents[1] / "addons"
+
+
+@cache
+def offers(kind: str) -> Mapping[str, str]:
+    """The names that add-ons offer of a kind, in alphabetical order, with what `load` takes."""
+    found: dict[str, str] = {}
+    for each in pkgutil.iter_modules([str(_FOLDER)]):
+        table = getattr(importlib.import_module(f"{_PACKAGE}.{each.name}"), "OFFERS", {})
+        found |= {name: f"{each.name}.{at}" for name, at in table.get(kind, {}).items()}
+    return dict(sorted(found.items()))
+
+
+@cache
+def load(kind: str, name: str) -> Any:
+    """The object of this name; None if no add-on offers it."""
+    at = offers(kind).get(name)
+    if at is None:
+        return None
+    module, _, item = at.partition(":")
+    loaded = importlib.import_module(f"{_PACKAGE}.{module}")
+    return getattr(loaded, item) if item else loaded
+
+
+def every(kind: str) -> dict[str, Any]:
+    """All objects of a kind, by name."""
+    return {name: load(kind, name) for name in offers(kind)}

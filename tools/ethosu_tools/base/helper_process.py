@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""A process that answers requests of this one: for libraries that load slowly or can crash.
+
+One process serves all requests of a kind, so that its start-up is paid once. If it ends, whatever
+it held is lost, and the next request of a new user starts another one. Its memory is limited,
+because a damaged model can make a library ask for any amount.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import IO, Any, ClassVar, Self
+
+_shared: dict[type, HelperProcess] = {}
+
+MEMORY = "ETHOSU_MEMORY_GB"
+"""The variable with the limit of a helper's memory."""
+_OUT_OF_MEMORY = re.compile(
+    r"MemoryError|bad_alloc|[Uu]nable to allocate|[Cc]annot allocate memory"
+)
+
+
+def memory_limit() -> int:
+    """Bytes that a helper may use: half of this machine's, 2 to 8 GB, or ETHOSU_MEMORY_GB."""
+    with contextlib.suppress(KeyError, ValueError, OverflowError):
+        if (limit := int(float(os.environ[MEMORY]) * 2**30)) > 0:
+            return limit
+    half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return min(max(half, 2 << 30), 8 << 30)
+
+
+def limit_memory(process: int) -> None:
+    """Let an allocation beyond the limit fail in a process that has just been started."""
+    limit = memory_limit()
+    with contextlib.suppress(ProcessLookupError):  # it has ended
+        _, most = resource.prlimit(process, resource.RLIMIT_AS)
+        if most == resource.RLIM_INFINITY or limit < most:
+            resource.prlimit(process, resource.RLIMIT_AS, (limit, most))
+
+
+def lack_of_memory(text: str) -> str:
+    """A sentence if what a process printed says that its memory was not enough; else ""."""
+    if not _OUT_OF_MEMORY.search(text):
+        return ""
+    gigabytes = memory_limit() / 2**30
+    return f"it needs more than {gigabytes:.3g} GB of memory, the limit ({MEMORY} sets another one)"
+
+
+class HelperProcess:
+    """The process and the connection to it."""
+
+    MODULE: ClassVar[str]
+    """The module that it runs, which calls `serve`."""
+
+    def __init__(self) -> None:
+        """Start it."""
+        self._parent = os.getpid()
+        self._lock = threading.Lock()
+        self._log = tempfile.TemporaryFile(prefix="ethosu-helper-")  # noqa: SIM115
+        self._line, theirs = Pipe()
+        with theirs:
+            # In a session of its own, it does not receive Ctrl-C.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", self.MODULE, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        limit_memory(self._process.pid)
+        files = self._line, self._log
+        self._finalizer = weakref.finalize(self, _stop, self._process, self._parent, *files)
+
+    @classmethod
+    def shared(cls) -> Self:
+        """The one of this process; started if there is none."""
+        helper = _shared.get(cls)
+        if helper is None or not helper._usable():
+            helper = _shared[cls] = cls()
+        assert isinstance(helper, cls)
+        return helper
+
+    def _usable(self) -> bool:
+        """Whether it runs, and is this process's own, not that of one which forked this one."""
+        mine = self._parent == os.getpid()
+        return mine and self._finalizer.alive and not _ended(self._process)
+
+    def ask(self, request: object, timeout_s: float | None = None) -> Any:
+        """Its answer; ValueError if it ends before, TimeoutError after `timeout_s`."""
+        with self._lock:
+            if not self._finalizer.alive:
+                raise ValueError("its process ended while it served another request")
+            try:
+                self._line.send(request)
+                if not self._line.poll(timeout_s):
+                    raise TimeoutError(f"no answer within {timeout_s} s")
+                return self._line.recv()
+            except TimeoutError:
+                self._finalizer()
+                raise
+            except (EOFError, OSError):
+                raise ValueError(self._end()) from None
+            except BaseException:
+                self._finalizer()
+                raise
+
+    def _end(self) -> str:
+        """Clean up after a process that ended by itself, and describe its end."""
+        _ended(self._process, 10)
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        self._finalizer()
+        if lack := lack_of_memory("\n".join(lines)):
+            return lack
+        code = self._process.returncode
+        status = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
+        return f"its process ended with {status}{f': {lines[-1]}' if lines else ''}"
+
+
+def _ended(process: subprocess.Popen[bytes], within_s: float = 0) -> bool:
+    """Whether it ends in time. Its number stays its own, so that `_stop` signals no other group."""
+    try:
+        end = os.pidfd_open(process.pid)
+    except ProcessLookupError:  # somebody else has waited for it
+        return True
+    try:
+        return bool(wait([end], within_s))
+    finally:
+        os.close(end)
+
+
+def _stop(
+    process: subprocess.Popen[bytes], parent: int, line: Connection[Any, Any], log: IO[bytes]
+) -> None:
+    line.close()
+    log.close()
+    if parent != os.getpid():
+        return  # in a fork, which has copies of the files only
+    # With the processes that it has started.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def requests() -> Connection[Any, Any]:
+    """In the process: the connection to the other one."""
+    return Connection(int(sys.argv[1]))
+
+
+def serve(line: Connection[Any, Any], respond: Callable[[Any], object]) -> None:
+    """In the process: answer each request, until the other end is closed."""
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        while True:
+            line.send(respond(line.recv()))

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: MIT
+"""Which board, NPU and memories a command means: decided once, in one order, and said.
+
+The order is --board; the board that the file was compiled for; $ETHOSU_BOARD, if it has the file's
+NPU; the default board or else the first that has it. A board has only the NPUs of its chip: the
+others of an emulator (`any_npu`) count with --board, or if no board has the NPU.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import boards
+from ..base import paths
+from ..base.errors import InputError, UsageError
+from ..base.ui import Ui
+from . import BoardFacts, systems, targets
+from . import coherence as modes
+
+if TYPE_CHECKING:
+    from ..model import ModelFile
+
+
+# Any text: emulated boards are as their chips, without the emulator's registers.
+AS_CHIP_VARIABLE = "ETHOSU_AS_CHIP"
+CONSOLES = ("fast", "uart")
+
+
+def runs_as_chip(choice: bool | None = None) -> bool:
+    """Whether emulated boards lack the emulator's registers: as given, else as ETHOSU_AS_CHIP."""
+    return bool(os.environ.get(AS_CHIP_VARIABLE)) if choice is None else choice
+
+
+class Why(Enum):
+    """What selected a board."""
+
+    OPTION = "--board"
+    FILE = "the board that the file was compiled for"
+    VARIABLE = f"${boards.VARIABLE}"
+    DEFAULT = "the default board"
+    FIRST = "the first board with this NPU"
+    EMULATOR = "no board has this NPU"
+
+
+@dataclass(frozen=True)
+class BoardSetup:
+    """A board or chip with one NPU and a place for the weights, and why it is this one.
+
+    `facts`: None for a chip. `own_npu`: the chip has this NPU; otherwise only the board's emulator
+    has it. `weights`: a memory; None: the usual one.
+
+    The others are of an emulated board: a second NPU `npu1`; the firmware's `image`, if it is not
+    the board's own; the coherence mode of the CPU's data cache; `as_chip`: without the emulator's
+    registers, and the console "fast" among them.
+    """
+
+    name: str
+    npu: str
+    why: Why
+    facts: BoardFacts | None
+    own_npu: bool = True
+    weights: str | None = None
+    npu1: str | None = None
+    image: Path | None = None
+    coherence: str = field(default_factory=modes.chosen)
+    as_chip: bool = field(default_factory=runs_as_chip)
+    console: str = ""
+
+    def __post_init__(self) -> None:
+        """Check what holds for each: the NPU is the board's own or its emulator's."""
+        assert self.npu in targets.NPUS and self.npu1 in (None, *targets.NPUS)
+        assert self.console in ("", *CONSOLES)
+        if self.facts:
+            assert self.facts.name == self.name
+            assert self.npu in targets.npus_of(self.facts)
+            assert self.own_npu == (self.npu in self.facts.npus)
+        else:
+            assert self.own_npu and self.name in boards.chips()
+        modes.check(self.coherence)
+
+    @property
+    def board(self) -> BoardFacts:
+        """The board; InputError for a chip."""
+        return self.facts or boards.load(self.name)
+
+    @cached_property
+    def firmware(self) -> Path:
+        """The image that it runs."""
+        return self.image or paths.firmware(self.name)
+
+    @cached_property
+    def system(self) -> systems.System:
+        """Its clock and its memories; InputError if they are unknown."""
+        return systems.find(self.name, self.npu, self.weights)
+
+    @property
+    def remark(self) -> str:
+        """What a user would not expect of this choice; "" if nothing."""
+        if self.own_npu and self.why is not Why.FIRST:
+            return ""
+        if self.why is Why.FIRST:
+            return f"{self.name} is taken, the first board that has {self.npu}"
+        chips = " and ".join(self.board.npus)
+        if self.why is Why.EMULATOR:
+            return f"no board has {self.npu}: the emulated {self.name} is taken, with this NPU"
+        return f"{self.name} has {chips}: only its emulator has {self.npu}"
+
+
+def resolve(
+    file: ModelFile | None,
+    board: str | None,
+    npu: str | None = None,
+    weights: str | None = None,
+    *,
+    ui: Ui | None = None,
+) -> BoardSetup:
+    """The setup that a command means by its options, the same in all commands.
+
+    `ui` is told what a user would not expect. UsageError or InputError if the file is compiled for
+    another NPU.
+    """
+    own = file.description.npu if file else None
+    if own and npu not in (None, own):
+        raise UsageError(
+            f"{file} is compiled for {own}, not for {npu}; pass the original model, before Vela"
+        )
+    npu = npu or own
+    name, why = _select(file, board, npu)
+    facts = boards.load(name, npu) if name not in boards.chips() else None
+    known = targets.npus_of(facts) if facts else (boards.chips()[name]["npu"],)
+    if npu and npu not in known:
+        had = " and ".join(known)
+        if own:
+            raise InputError(f"{file} is compiled for {own}, but {name} has {had}")
+        raise UsageError(f"{name} has {had}, not {npu}")
+    chosen = npu or known[0]
+    setup = BoardSetup(name, chosen, why, facts, not facts or chosen in facts.npus, weights)
+    if ui and setup.remark:
+        ui.remark(setup.remark)
+    return setup
+
+
+def _select(file: ModelFile | None, board: str | None, npu: str | None) -> tuple[str, Why]:
+    """The name of the board or chip."""
+    if board:
+        return boards.full_name(board), Why.OPTION
+    if noted := boards.noted(file.board if file else None):
+        return noted, Why.FILE
+    set_name = os.environ.get(boards.VARIABLE)
+    usual = boards.chosen()
+    if npu is None or npu in usual.npus:
+        return usual.name, Why.VARIABLE if set_name else Why.DEFAULT
+    names = (boards.DEFAULT, *boards.names())
+    first = next((name for name in names if npu in boards.load(name).npus), None)
+    if first:
+        return first, Why.FIRST
+    return boards.DEFAULT, Why.EMULATOR
+
+
+def every(file: ModelFile, board: str | None = None) -> Iterator[BoardSetup]:
+    """Each board with each NPU to look at for this file; with a `board`, only those of that one.
+
+    A compiled file has one NPU: `runs_on` is false for boards without it, which come with their
+    first NPU. The emulator's choice of a board counts if it is named.
+    """
+    own, compiled = file.description.npu, file.description.compiled
+    for name in [boards.full_name(board)] if board else boards.names():
+        facts = boards.load(name)
+        why = Why.OPTION if board else Why.DEFAULT
+        can = targets.npus_of(facts) if board else facts.npus
+        npus = facts.npus if not compiled else (own,) if own in can else facts.npus[:1]
+        for npu in npus:
+            if npu:
+                yield BoardSetup(name, npu, why, boards.load(name, npu), npu in facts.npus)
+
+
+def runs_on(file: ModelFile, setup: BoardSetup) -> bool:
+    """Whether the file is for this NPU, or for any."""
+    return file.description.npu in (None, setup.npu) or not file.description.compiled
+
+
+def emulated(
+    board: str | None = None,
+    npu: str | None = None,
+    *,
+    file: ModelFile | None = None,
+    npu1: str | None = None,
+    firmware: Path | None = None,
+    coherence: str | None = None,
+    as_chip: bool | None = None,
+    console: str | None = None,
+) -> BoardSetup:
+    """A board to emulate: the named one, the file's, or else as `boards.chosen`; or a machine.
+
+    It has the file's NPU if its emulator can have it: what runs there says nothing about the board.
+    """
+    noted = None if board or file is None else boards.noted(file.board)
+    facts = boards.machine(board or noted)
+    can, own = targets.npus_of(facts), file.description.npu if file else None
+    if npu not in (None, *can):
+        raise UsageError(f"{facts.name} has {' and '.join(facts.npus)}, not {npu}")
+    npu = npu or (own if own in can else None) or can[0]
+    given = Why.VARIABLE if os.environ.get(boards.VARIABLE) else Why.DEFAULT
+    return BoardSetup(
+        facts.name,
+        npu,
+        Why.OPTION if board else Why.FILE if noted else given,
+        facts,
+        npu in facts.npus,
+        npu1=npu1,
+        image=firmware,
+        coherence=modes.chosen(coherence),
+        as_chip=runs_as_chip(as_chip),
+        console=console or "",
+    )

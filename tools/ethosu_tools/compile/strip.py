@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""Removes from a program what no board needs: unused constants and compile specs.
+
+Exporters leave unused constants behind, such as the float scales of operators that the NPU now
+computes. Compile specs hold the compiler's options and, sometimes, paths of the build machine. The
+tables keep their positions, so that fields unknown to this reader are preserved; removed parts are
+filled with zeros. Segments behind them move.
+"""
+
+import struct
+from collections.abc import Iterator
+
+from ..base.errors import InputError, MismatchError
+from ..model import PROGRAM, Method, ModelFile, Tensor, arrays
+from ..sim import simulation
+from ..sim.difference import Difference
+from .program_tables import U32, U64, Row
+
+_STEPS = 2  # of the comparison
+
+# Compile specs that identify a delegate's NPU.
+_KEPT_SPECS = ("target", "output_format")
+_NULL = 1
+_SEGMENT_ALIGNMENT = 128
+_CONSTANT_ALIGNMENT = 16
+_EXTENDED, _EXTENDED_AT = b"eh00", 8
+_HEADER_SEGMENTS_AT, _HEADER_DATA_SIZE_AT = 24, 32
+_PLANS, _SEGMENTS, _CONSTANTS = 1, 4, 5
+_VALUES, _DELEGATES = 2, 7
+_SPECS = 2
+
+
+def strip(file: ModelFile) -> ModelFile:
+    """A stripped program that works the same; other files, including bundles, unchanged.
+
+    InputError: the file is damaged, or data to be removed is shared with data that is needed.
+    """
+    if file.kind is not PROGRAM:
+        return file
+    data = file.data
+    root = Row.root(data)
+    methods = list(file.methods.values())
+    plans = list(root.tables(_PLANS))
+    if len(plans) != len(methods):
+        raise InputError("it cannot be stripped: several of its methods have the same name")
+    tables = bytearray(data)
+    for row, method in zip(plans, methods, strict=True):
+        unused = set(_unused(method))
+        for number, value in enumerate(row.tables(_VALUES)):
+            if number in unused:
+                tables[value.position(0)] = _NULL
+        for delegate in row.tables(_DELEGATES):
+            _drop_specs(tables, delegate)
+    result = _move_segments(data, root, methods, tables)
+    if result == data:
+        return file
+    stripped = file.with_data(result)
+    _check(file, stripped)
+    return stripped
+
+
+def strip_checked(file: ModelFile) -> ModelFile:
+    """Strip a program; MismatchError unless the outputs on random inputs stay the same."""
+    result = strip(file)
+    if result is not file:
+        steps = arrays.random_steps(file.description.inputs, _STEPS)
+        found = simulation.outputs(result, steps)
+        if Difference.of_outputs(found, simulation.outputs(file, steps)).differing:
+            raise MismatchError("the stripped program computes different outputs")
+    return result
+
+
+def _unused(method: Method) -> Iterator[int]:
+    """Constant tensors that no instruction and no list refers to."""
+    named = {*method.inputs, *method.outputs}
+    for operator in method.operators:
+        if not (operator.on_cpu or operator.on_npu):
+            return  # control flow refers to values in other ways
+        named.update(operator.arguments)
+    for value in method.values:
+        named.update(value.content if value.kind == "tensors" else ())
+    for number, value in enumerate(method.values):
+        if isinstance(value.content, Tensor) and value.content.buffer == 0 and number not in named:
+            yield number
+
+
+def _drop_specs(tables: bytearray, delegate: Row) -> None:
+    """Move the specs that are kept to the front; fill the others with zeros."""
+    positions = delegate.positions(_SPECS, 4)
+    kept = []
+    for at, spec in zip(positions, delegate.tables(_SPECS), strict=True):
+        if spec.text(0) in _KEPT_SPECS:
+            kept.append(at + struct.unpack_from("<I", tables, at)[0])
+        else:
+            for field in (0, 1):
+                content = spec.positions(field, 1)
+                tables[content.start : content.stop] = bytes(len(content))
+    if positions:
+        struct.pack_into("<I", tables, positions.start - 4, len(kept))
+        for at, table in zip(positions, kept, strict=False):
+            struct.pack_into("<I", tables, at, table - at)
+
+
+def _move_segments(data: bytes, root: Row, methods: list[Method], tables: bytearray) -> bytes:
+    """Rewrite the segments without unused constants."""
+    has_header = data[_EXTENDED_AT : _EXTENDED_AT + len(_EXTENDED)] == _EXTENDED
+    base = struct.unpack_from("<Q", data, _HEADER_SEGMENTS_AT)[0] if has_header else 0
+    if base == 0:
+        return bytes(tables)
+    contents = [_segment(data, base, row) for row in root.tables(_SEGMENTS)]
+    constants = root.table(_CONSTANTS)
+    index = constants.number(0, U32) if constants else 0
+    if constants and index < len(contents):
+        offsets = constants.numbers(1, U64)
+        contents[index], moved = _pack(contents[index], offsets, _sizes(methods))
+        for at, offset in zip(constants.positions(1, 8), moved, strict=True):
+            struct.pack_into("<Q", tables, at, offset)
+    packed = b""
+    for row, content in zip(root.tables(_SEGMENTS), contents, strict=True):
+        packed += bytes(-len(packed) % _SEGMENT_ALIGNMENT) if content else b""
+        _put(tables, row, 0, len(packed) if content else 0)
+        _put(tables, row, 1, len(content))
+        packed += content
+    if struct.unpack_from("<I", tables, 12)[0] > _HEADER_DATA_SIZE_AT - 8:
+        struct.pack_into("<Q", tables, _HEADER_DATA_SIZE_AT, len(packed))
+    return bytes(tables[:base]) + packed
+
+
+def _segment(data: bytes, base: int, row: Row) -> bytes:
+    start = base + row.number(0, U64)
+    end = start + row.number(1, U64)
+    if end > len(data):
+        raise InputError(f"a segment ends at byte {end:,} of {len(data):,}")
+    return data[start:end]
+
+
+def _put(tables: bytearray, row: Row, field: int, number: int) -> None:
+    """Store a scalar, which is absent if it was 0."""
+    if row.number(field, U64) == number:
+        return
+    if not row.position(field):
+        raise InputError(
+            f"it cannot be stripped: a segment has no field for its offset or size, {number:,}"
+        )
+    struct.pack_into("<Q", tables, row.position(field), number)
+
+
+def _sizes(methods: list[Method]) -> dict[int, int]:
+    """Bytes of each used constant, which two tensors may share."""
+    sizes: dict[int, int] = {}
+    for method in methods:
+        unused = set(_unused(method))
+        for number, value in enumerate(method.values):
+            tensor = value.content
+            if isinstance(tensor, Tensor) and tensor.buffer == 0 and number not in unused:
+                index = tensor.constant_index
+                sizes[index] = max(tensor.size, sizes.get(index, 0))
+    return sizes
+
+
+def _pack(
+    segment: bytes, offsets: tuple[int, ...], sizes: dict[int, int]
+) -> tuple[bytes, list[int]]:
+    packed, moved = b"", []
+    for index, offset in enumerate(offsets):
+        size = sizes.get(index, 0)
+        if offset + size > len(segment):
+            raise InputError(f"constant {index} ends at byte {offset + size:,} of {len(segment):,}")
+        packed += bytes(-len(packed) % _CONSTANT_ALIGNMENT) if size else b""
+        moved.append(len(packed) if size else 0)
+        packed += segment[offset : offset + size]
+    return packed, moved
+
+
+def _check(before: ModelFile, after: ModelFile) -> None:
+    """Compare everything that a run reads."""
+    same = list(before.methods) == list(after.methods)
+    for index, name in enumerate(before.methods if same else ()):
+        old, new = before.methods[name], after.methods[name]
+        unused = set(_unused(old))
+        same &= (old.inputs, old.outputs, old.operators, old.buffers) == (
+            (new.inputs, new.outputs, new.operators, new.buffers)
+        )
+        same &= before.calls(index) == after.calls(index)
+        for number, (value, other) in enumerate(zip(old.values, new.values, strict=True)):
+            if number not in unused:
+                same &= value == other and _content(value.content) == _content(other.content)
+    if not same:
+        raise InputError("it cannot be stripped: unused data is shared with data that is needed")
+
+
+def _content(value: object) -> bytes:
+    """The bytes of a constant."""
+    return value.content if isinstance(value, Tensor) else b""

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Vela for several compilations: loading it takes longer than compiling a small model.
+
+Each compilation runs in a fork of the process that has loaded it, because Vela's native core can
+crash on a damaged model.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import runpy
+import signal
+import sys
+import tempfile
+import traceback
+from functools import partial
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple, NoReturn
+
+from ..base.helper_process import HelperProcess, requests, serve
+
+
+class Answer(NamedTuple):
+    """How a run ended: exit code, or the negative number of a signal; and what it printed."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+class VelaProcess(HelperProcess):
+    """Vela, loaded."""
+
+    MODULE = __name__
+
+    def run(self, options: list[str], timeout_s: float) -> Answer:
+        """Run Vela in the current folder, as the command `vela` would."""
+        folder = None
+        with contextlib.suppress(FileNotFoundError):  # the folder was deleted
+            folder = os.getcwd()  # noqa: PTH109
+        return Answer(*self.ask((folder, options), timeout_s))
+
+
+def _respond(
+    line: Connection[Any, Any], request: tuple[str | None, list[str]]
+) -> tuple[int, str, str]:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if child == 0:
+            line.close()  # else the other end would not see the end of the parent
+            _run(*request, out.fileno(), err.fileno())
+        # The other end is silent until it has the answer, unless it ends.
+        ended = os.pidfd_open(child)
+        if line in wait([ended, line]):
+            os.kill(child, signal.SIGKILL)
+        os.close(ended)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        out.seek(0)
+        err.seek(0)
+        said, complaint = (file.read().decode(errors="replace") for file in (out, err))
+        return code, said, complaint
+
+
+def _run(folder: str | None, options: list[str], out: int, err: int) -> NoReturn:
+    """In the child: end as the command would."""
+    code = 1
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    try:
+        if folder is not None:
+            os.chdir(folder)
+        sys.argv = ["vela", *options]
+        runpy.run_module("ethosu.vela", run_name="__main__", alter_sys=True)
+        code = 0
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    other_end = requests()
+    with contextlib.suppress(Exception):  # the fork fails in the same way, and says so
+        import ethosu.vela.vela  # noqa: F401
+    serve(other_end, partial(_respond, other_end))

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Changes of operators whose window moves over an image: convolutions, pools, means."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # LiteRT's schema, which only a change needs
+    from ...model.tflite.edit import Site
+
+
+SAME, VALID = 0, 1  # the schema's Padding
+# A window at each place of an image.
+EACH_PLACE: dict[str, Any] = {"padding": VALID, "strideH": 1, "strideW": 1}
+LARGEST_STRIDE = 3  # that the NPU has; Vela makes larger ones of VALID convolutions
+LARGEST_SIDE = 256  # of the NPU's window of a pool without padding
+
+
+def before(size: int, kernel: int, stride: int, *, same: bool) -> int:
+    """Padding before an axis of `size`: TFLite's ComputePadding."""
+    return total(size, kernel, stride) // 2 if same else 0
+
+
+def total(size: int, kernel: int, stride: int) -> int:
+    """SAME's padding of an axis."""
+    return max((-(-size // stride) - 1) * stride + kernel - size, 0)
+
+
+def _padded(site: Site, kernel: tuple[int, int]) -> int:
+    """The input with SAME's padding."""
+    _, height, width, _ = site.shape(site.source)
+    strides = site.options.strideH, site.options.strideW
+    amounts = []
+    for size, each, stride in zip((height, width), kernel, strides, strict=True):
+        padding = total(size, each, stride)
+        amounts.append((padding // 2, padding - padding // 2))
+    return site.pad(site.source, amounts[0], amounts[1])
+
+
+def _kernel(site: Site) -> tuple[int, int]:
+    _, height, width, _ = site.shape(site.input(1))
+    return height, width
+
+
+def conv_2d(site: Site) -> bool:
+    """CONV_2D with padding: PAD, and a convolution without.
+
+    A pool of single pixels is between them: Vela 5.2 joins PAD and CONV_2D, and then ends with
+    "Non-passthrough operation (Conv2D) could not run on NPU", because the stride is too large.
+    """
+    options = site.options
+    if options.padding != SAME or (options.dilationHFactor, options.dilationWFactor) != (1, 1):
+        return False
+    padded = _padded(site, _kernel(site))
+    if padded != site.source:
+        padded = site.copy(padded)
+    site.again([padded, *site.old.inputs[1:]], site.target, padding=VALID)
+    return True
+
+
+def depthwise_conv_2d(site: Site) -> bool:
+    """DEPTHWISE_CONV_2D with a large stride: a smaller stride, and a slice of its result."""
+    options = site.options
+    if (options.dilationHFactor, options.dilationWFactor) != (1, 1):
+        return False
+    kernel = _kernel(site)
+    padded = _padded(site, kernel) if options.padding == SAME else site.source
+    strides = int(options.strideH), int(options.strideW)
+    small = [max(s for s in range(1, LARGEST_STRIDE + 1) if stride % s == 0) for stride in strides]
+    # The NPU's strides of a depthwise convolution are equal.
+    step = math.gcd(*small)
+    _, *size, _ = site.shape(padded)
+    _, rows, columns, depth = site.shape(site.target)
+    shape = [(length - each) // step + 1 for length, each in zip(size, kernel, strict=True)]
+    middle = site.like(site.target, (1, *shape, depth))
+    inputs = [padded, *site.old.inputs[1:]]
+    site.again(inputs, middle, padding=VALID, strideH=step, strideW=step)
+    left = [stride // step for stride in strides]
+    end = 1, (rows - 1) * left[0] + 1, (columns - 1) * left[1] + 1, depth
+    site.cut(middle, (0, 0, 0, 0), end, (1, *left, 1), site.target)
+    return True
+
+
+def average_pool_2d(site: Site) -> bool:
+    """AVERAGE_POOL_2D of a whole image with a long side: the same pixels as another rectangle."""
+    count, height, width, depth = site.shape(site.source)
+    options = site.options
+    if (options.filterHeight, options.filterWidth) != (height, width) or count != 1:
+        return False
+    if site.shape(site.target)[1:3] != (1, 1):
+        return False
+    pixels = height * width
+    rows = max(side for side in range(1, LARGEST_SIDE + 1) if pixels % side == 0)
+    if pixels // rows > LARGEST_SIDE:
+        return False
+    image = site.reshape(site.source, (1, rows, pixels // rows, depth))
+    window = {"filterHeight": rows, "filterWidth": pixels // rows}
+    site.again([image], site.target, **EACH_PLACE, **window)
+    return True
+
+
+def mean(site: Site) -> bool:
+    """MEAN of each pixel's channels: the same pixels as one column."""
+    axes = site.array(site.input(1))
+    shape = site.shape(site.source)
+    if axes is None or len(shape) != 4 or [int(axis) % 4 for axis in axes.ravel()] != [3]:
+        return False
+    count, height, width, depth = shape
+    if count != 1:
+        return False
+    column = site.reshape(site.source, (1, height * width, 1, depth))
+    means = site.like(site.target, (1, height * width, 1, 1))
+    site.again([column, site.numbers([3])], means, keepDims=True)
+    site.reshape(means, site.shape(site.target), site.target)
+    return True

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+"""Finds the first layer in which two ways to compute a model differ.
+
+ways.py       the ways: TFLite's kernels, Vela and the simulated NPU
+observe.py    values of layers while the simulator runs a compiled model
+compared.py   how far two values differ
+search.py     the search: observed values first, then cuts of the model
+shrink.py     the smallest cut that shows the difference
+registers.py  registers in which two compiled models differ
+report.py     files and text for a bug report
+"""

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT
+"""Edits a `.tflite` and leaves everything else in it bit-identical.
+
+Metadata of unchanged length is overwritten. Otherwise, a new root table is prepended to the file.
+It refers to the old tables in place, to new lists of buffers and metadata, and to the new
+contents. The new front part is a multiple of 64 bytes long to preserve alignment, because an NPU
+reads command stream and weights directly from the file.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import flatbuffers
+from flatbuffers import number_types
+
+from .. import TFLITE
+
+CONTENT_ALIGNMENT = 16
+FILE_ALIGNMENT = 64
+
+# Fields of the schema's tables, by number.
+_MODEL_VERSION, _MODEL_GRAPHS, _MODEL_BUFFERS, _MODEL_METADATA = 0, 2, 4, 6
+_GRAPH_TENSORS, _GRAPH_INPUTS, _GRAPH_OUTPUTS, _GRAPH_OPERATORS = 0, 1, 2, 3
+_TENSOR_BUFFER = 2
+_BUFFER_DATA = 0
+# Fields that are numbers, by table; all others are offsets.
+_WORD, _BYTE = number_types.Uint32Flags, number_types.Uint8Flags
+_MODEL_NUMBERS = {_MODEL_VERSION: _WORD}
+_GRAPH_NUMBERS = {5: _WORD}  # debug_metadata_index
+_TENSOR_NUMBERS = {1: _BYTE, _TENSOR_BUFFER: _WORD, 5: _BYTE, 8: _BYTE}  # type, variable, has_rank
+
+
+def put(data: bytes, contents: Mapping[str, bytes]) -> bytes:
+    """A model with this metadata, replacing entries with the same names."""
+    result = bytearray(data)
+    missing = {}
+    spans = _spans(data)
+    for name, content in contents.items():
+        start, length = spans.get(name, (0, -1))
+        if length == len(content):
+            result[start : start + length] = content
+        else:
+            missing[name] = content
+    return _with_front(bytes(result), missing, {}) if missing else bytes(result)
+
+
+def put_constants(data: bytes, contents: Mapping[tuple[int, int], bytes]) -> bytes:
+    """A model in which tensors, by numbers of graph and tensor, are constants."""
+    return _with_front(data, {}, contents) if contents else data
+
+
+def get(data: bytes, name: str) -> bytes | None:
+    """Contents of a metadata entry, or None."""
+    start, length = _spans(data).get(name, (0, -1))
+    return None if length < 0 else data[start : start + length]
+
+
+def set_graph(
+    data: bytes, order: Sequence[int], inputs: Sequence[int], outputs: Sequence[int]
+) -> bytes:
+    """A model of the same length whose main graph has these operators, inputs and outputs.
+
+    `order` is a permutation of operator numbers; the number of inputs and outputs is unchanged.
+    """
+    table = _model(data).Subgraphs(0)._tab
+    result = bytearray(data)
+
+    def vector(field: int) -> int:
+        return int(table.Vector(table.Offset(4 + 2 * field)))
+
+    for field, tensors in ((_GRAPH_INPUTS, inputs), (_GRAPH_OUTPUTS, outputs)):
+        if tensors:
+            struct.pack_into(f"<{len(tensors)}i", result, vector(field), *tensors)
+    if order:
+        start = vector(_GRAPH_OPERATORS)
+        struct.pack_into("<I", result, start - 4, len(order))
+        for position, index in enumerate(order):
+            slot, old = start + 4 * position, start + 4 * index
+            target = old + struct.unpack_from("<I", data, old)[0]
+            struct.pack_into("<I", result, slot, target - slot)
+    return bytes(result)
+
+
+def swap_graphs(data: bytes, graph: int) -> bytes:
+    """A model of the same length in which this subgraph and the first one have changed places."""
+    table = _model(data)._tab
+    start = table.Vector(table.Offset(4 + 2 * _MODEL_GRAPHS))
+    slots = [start, start + 4 * graph]
+    targets = [slot + struct.unpack_from("<I", data, slot)[0] for slot in slots]
+    result = bytearray(data)
+    for slot, target in zip(slots, reversed(targets), strict=True):
+        struct.pack_into("<I", result, slot, target - slot)
+    return bytes(result)
+
+
+def _model(data: bytes) -> Any:
+    from ethosu.vela.tflite.Model import Model
+
+    return Model.GetRootAs(data, 0)
+
+
+def _name(entry: Any) -> str:
+    return (entry.Name() or b"").decode(errors="replace")
+
+
+def _spans(data: bytes) -> dict[str, tuple[int, int]]:
+    """Offset and length of the contents of each metadata entry."""
+    model = _model(data)
+    spans = {}
+    for index in range(model.MetadataLength()):
+        entry = model.Metadata(index)
+        table = model.Buffers(entry.Buffer())._tab
+        offset = table.Offset(4 + 2 * _BUFFER_DATA)
+        if offset:
+            spans[_name(entry)] = (table.Vector(offset), table.VectorLen(offset))
+    return spans
+
+
+def _with_front(
+    data: bytes, contents: Mapping[str, bytes], constants: Mapping[tuple[int, int], bytes]
+) -> bytes:
+    """The file behind a new root table that adds (or replaces) metadata, and values of tensors.
+
+    A builder fills its bytes from the end and counts offsets from there. The old file is therefore
+    put at the end first, and its tables are addressed by their distance from it.
+    """
+    from ethosu.vela.tflite import Metadata
+
+    data += bytes(-len(data) % FILE_ALIGNMENT)
+    old = _model(data)
+    builder = flatbuffers.Builder(2 * len(data))
+    builder.head = len(builder.Bytes) - len(data)
+    builder.Bytes[builder.head :] = data
+    builder.minalign = FILE_ALIGNMENT
+
+    buffers = [len(data) - old.Buffers(i)._tab.Pos for i in range(old.BuffersLength())]
+    entries = [old.Metadata(i) for i in range(old.MetadataLength())]
+    metadata = [len(data) - each._tab.Pos for each in entries if _name(each) not in contents]
+    for name, content in contents.items():
+        label = builder.CreateString(name)
+        buffers.append(_buffer(builder, content))
+        Metadata.Start(builder)
+        Metadata.AddName(builder, label)
+        Metadata.AddBuffer(builder, len(buffers) - 1)
+        metadata.append(Metadata.End(builder))
+    graphs = {}
+    for number in {graph for graph, _ in constants}:
+        tensors = {}
+        for tensor in (tensor for graph, tensor in constants if graph == number):
+            buffers.append(_buffer(builder, constants[number, tensor]))
+            tensors[tensor] = len(buffers) - 1
+        graphs[number] = _with_buffers(builder, old.Subgraphs(number), len(data), tensors)
+    lists = {_MODEL_BUFFERS: _vector(builder, buffers), _MODEL_METADATA: _vector(builder, metadata)}
+    if graphs:
+        subgraphs = [old.Subgraphs(i)._tab.Pos for i in range(old.SubgraphsLength())]
+        tables = [graphs.get(i, len(data) - at) for i, at in enumerate(subgraphs)]
+        lists[_MODEL_GRAPHS] = _vector(builder, tables)
+    builder.Finish(_table(builder, old._tab, len(data), _MODEL_NUMBERS, lists), TFLITE.mark)
+    return bytes(builder.Output())
+
+
+def _buffer(builder: Any, content: bytes) -> int:
+    from ethosu.vela.tflite import Buffer
+
+    builder.Prep(CONTENT_ALIGNMENT, len(content))
+    vector = builder.CreateByteVector(content)
+    Buffer.Start(builder)
+    Buffer.AddData(builder, vector)
+    return int(Buffer.End(builder))
+
+
+def _with_buffers(builder: Any, graph: Any, size: int, buffers: Mapping[int, int]) -> int:
+    """A graph in which tensors have other buffers; both by number."""
+    tensors = []
+    for number in range(graph.TensorsLength()):
+        table = graph.Tensors(number)._tab
+        if number in buffers:
+            changes = {_TENSOR_BUFFER: buffers[number]}
+            tensors.append(_table(builder, table, size, _TENSOR_NUMBERS, changes))
+        else:
+            tensors.append(size - table.Pos)
+    changes = {_GRAPH_TENSORS: _vector(builder, tensors)}
+    return _table(builder, graph._tab, size, _GRAPH_NUMBERS, changes)
+
+
+def _vector(builder: Any, tables: Sequence[int]) -> int:
+    builder.StartVector(4, len(tables), 4)
+    for table in reversed(tables):
+        builder.PrependUOffsetTRelative(table)
+    return int(builder.EndVector())
+
+
+def _table(
+    builder: Any, old: Any, size: int, numbers: Mapping[int, Any], changes: Mapping[int, int]
+) -> int:
+    """A table with the fields of an old one, except these; `numbers` are types of its numbers."""
+    vtable = old.Pos - old.Get(number_types.SOffsetTFlags, old.Pos)
+    slots = (old.Get(number_types.VOffsetTFlags, vtable) - 4) // 2
+    length = max(slots, *(field + 1 for field in changes))
+    builder.StartObject(length)
+    for field in range(length):
+        offset = old.Offset(4 + 2 * field) if field < slots else 0
+        if field in numbers and (offset or field in changes):
+            value = changes.get(field)
+            stored = old.Get(numbers[field], old.Pos + offset) if value is None else value
+            builder.PrependSlot(numbers[field], field, stored, None)
+        elif offset or field in changes:
+            value = changes.get(field)
+            target = size - old.Indirect(old.Pos + offset) if value is None else value
+            builder.PrependUOffsetTRelativeSlot(field, target, 0)
+    return int(builder.EndObject())

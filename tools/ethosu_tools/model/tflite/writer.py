@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: MIT
+"""Writes small TFLite files, with the schema classes that come with LiteRT.
+
+A `Graph` collects tensors and operators, `write` turns graphs into the bytes of a `.tflite`. The
+first graph is the model, others are called by it (CALL_ONCE). Supports only what this project's
+test models need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flatbuffers
+import numpy as np
+
+from ...base import other_python
+from ...base.errors import SetupError
+from .. import TFLITE
+
+try:
+    from ai_edge_litert import schema_py_generated as schema
+except ImportError:
+    raise SetupError(
+        f"writing a model needs LiteRT's schema; run: {other_python.install('oracle')}"
+    ) from None
+
+__all__ = [
+    "OPERATOR_VERSIONS",
+    "Graph",
+    "builtin",
+    "kind_of",
+    "operator_code",
+    "packed",
+    "schema",
+    "text",
+    "write",
+]
+
+SCHEMA_VERSION = 3
+
+# The version of each operator that int8 tensors need (default 1).
+OPERATOR_VERSIONS = {
+    "ADD": 2,
+    "AVERAGE_POOL_2D": 2,
+    "CONCATENATION": 2,
+    "CONV_2D": 3,
+    "DEPTHWISE_CONV_2D": 3,
+    "FULLY_CONNECTED": 4,
+    "LOGISTIC": 2,
+    "MAX_POOL_2D": 2,
+    "SOFTMAX": 2,
+    "STRIDED_SLICE": 2,
+}
+
+
+class Graph:
+    """The tensors and operators of one subgraph; tensors are referred to by index."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.inputs: list[int] = []
+        self.outputs: list[int] = []
+        self.tensors: list[tuple[Any, bytes]] = []
+        self.operators: list[tuple[str, Any]] = []
+        self.versions: dict[str, int] = {}  # of operators that need another than the usual one
+
+    def tensor(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: str,
+        scale: float | np.ndarray | None = None,
+        zero_point: int = 0,
+        axis: int = 0,
+        variable: bool = False,
+    ) -> int:
+        """A tensor without data; several scales mean one per channel, along `axis`.
+
+        A `variable` keeps its values between inferences.
+        """
+        index = self._add_tensor(name, shape, dtype, b"", scale, zero_point, axis)
+        self.tensors[-1][0].isVariable = variable
+        return index
+
+    def constant(
+        self,
+        name: str,
+        array: np.ndarray,
+        scale: float | np.ndarray | None = None,
+        zero_point: int = 0,
+        axis: int = 0,
+    ) -> int:
+        """A tensor whose values are stored in the file."""
+        data = np.asarray(array).tobytes()
+        return self._add_tensor(name, array.shape, array.dtype.name, data, scale, zero_point, axis)
+
+    def operator(
+        self,
+        kind: str,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        options: str | None = None,
+        intermediates: Sequence[int] = (),
+        custom_options: bytes = b"",
+        **fields: Any,
+    ) -> None:
+        """Append an operator; `options` names the options table, `fields` are its contents.
+
+        A kind missing in the schema is a custom operator, which takes `custom_options`.
+        """
+        operator = schema.OperatorT()
+        if custom_options:
+            operator.customOptions = np.frombuffer(custom_options, np.uint8)
+        operator.intermediates = list(intermediates)
+        operator.inputs = list(inputs)
+        operator.outputs = list(outputs)
+        if options is not None:
+            table = getattr(schema, options + "T")()
+            for name, value in fields.items():
+                if not hasattr(table, name):
+                    raise AttributeError(f"{options} has no field {name}")
+                setattr(table, name, value)
+            operator.builtinOptionsType = getattr(schema.BuiltinOptions, options)
+            operator.builtinOptions = table
+        self.operators.append((kind, operator))
+
+    def _add_tensor(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: str,
+        data: bytes,
+        scale: float | np.ndarray | None,
+        zero_point: int,
+        axis: int,
+    ) -> int:
+        tensor = schema.TensorT()
+        tensor.name = name
+        tensor.shape = list(shape)
+        tensor.type = getattr(schema.TensorType, dtype.upper())
+        if scale is not None:
+            scales = np.atleast_1d(np.asarray(scale, np.float32))
+            quantization = schema.QuantizationParametersT()
+            quantization.scale = scales.tolist()
+            quantization.zeroPoint = [zero_point] * len(scales)
+            quantization.quantizedDimension = axis
+            tensor.quantization = quantization
+        self.tensors.append((tensor, data))
+        return len(self.tensors) - 1
+
+
+def write(graphs: Sequence[Graph], description: str) -> bytes:
+    """The file of a model whose main subgraph is the first of `graphs`."""
+    kinds = sorted({kind for graph in graphs for kind, _ in graph.operators})
+    model = schema.ModelT()
+    model.version = SCHEMA_VERSION
+    model.description = description
+    versions = dict(OPERATOR_VERSIONS)
+    for graph in graphs:
+        versions.update(graph.versions)
+    model.operatorCodes = [operator_code(kind, versions.get(kind, 1)) for kind in kinds]
+    model.buffers = [schema.BufferT()]  # buffer 0 is empty by definition
+    model.subgraphs = [_subgraph(graph, kinds, model.buffers) for graph in graphs]
+    return packed(model)
+
+
+def packed(model: Any) -> bytes:
+    """The file of the schema's object of a model."""
+    builder = flatbuffers.Builder(4096)
+    builder.Finish(model.Pack(builder), TFLITE.mark)
+    return bytes(builder.Output())
+
+
+def text(name: Any) -> str:
+    """A text in the schema's objects, which LiteRT reads as bytes."""
+    return name.decode(errors="replace") if isinstance(name, bytes) else str(name or "")
+
+
+def builtin(code: Any) -> str:
+    """The schema's name of an operator code, "CUSTOM" of custom ones; "" if it has none."""
+    number = max(code.builtinCode, code.deprecatedBuiltinCode)
+    names = vars(schema.BuiltinOperator).items()
+    return next((name for name, value in names if value == number), "")
+
+
+def kind_of(code: Any) -> str:
+    """The name of an operator code, as `Graph.operator` takes it; "" if the schema has none."""
+    name = builtin(code)
+    return text(code.customCode) if name == "CUSTOM" else name
+
+
+def operator_code(kind: str, version: int | None = None) -> Any:
+    """The schema's object for a kind of operator; None: in the version that int8 tensors need."""
+    code = schema.OperatorCodeT()
+    code.builtinCode = getattr(schema.BuiltinOperator, kind, schema.BuiltinOperator.CUSTOM)
+    if code.builtinCode == schema.BuiltinOperator.CUSTOM:
+        code.customCode = kind
+    code.deprecatedBuiltinCode = min(code.builtinCode, 127)
+    code.version = OPERATOR_VERSIONS.get(kind, 1) if version is None else version
+    return code
+
+
+def _subgraph(graph: Graph, kinds: list[str], buffers: list[Any]) -> Any:
+    subgraph = schema.SubGraphT()
+    subgraph.name = graph.name
+    subgraph.inputs = graph.inputs
+    subgraph.outputs = graph.outputs
+    subgraph.tensors = []
+    for tensor, data in graph.tensors:
+        buffer = schema.BufferT()
+        if data:
+            buffer.data = np.frombuffer(data, np.uint8)
+        tensor.buffer = len(buffers)
+        buffers.append(buffer)
+        subgraph.tensors.append(tensor)
+    subgraph.operators = []
+    for kind, operator in graph.operators:
+        operator.opcodeIndex = kinds.index(kind)
+        subgraph.operators.append(operator)
+    return subgraph

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""Does a model fit a board, and how long does it take: the rules, in plain data and in words.
+
+The web page runs this file in MicroPython, so it imports nothing, and takes and returns what JSON
+has: the page and the commands print the same. Sizes are bytes, by resource: "heap", "fast", "rom".
+"""
+
+TYPE_CHECKING = False  # except for mypy
+if TYPE_CHECKING:
+    from typing import Any
+
+RUNS, OTHER_NPU, TOO_LARGE = "runs", "other NPU", "too large"
+# In one order: MicroPython's dicts have none.
+NAMES = (("heap", "heap"), ("fast", "fast memory"), ("rom", "/rom"))
+# Uncertainty of an estimate, which docs/latency.md compares with measurements. A small network has
+# many operations for its run time, and the fixed cost per operation is the least certain part.
+SHORT_MS, SHORT_ERROR, ERROR = 0.2, 0.30, 0.20
+CHECKED = "checked against measurements"
+UNCHECKED = "not checked against any measurement: at least the time of the NPU itself"
+EXTERNAL = "a lower bound: this project has no measurement with weights or tensors in {memory}"
+
+
+def compare(need: "dict[str, Any]", room: "dict[str, Any]", in_heap: int = 0) -> "dict[str, Any]":
+    """Whether a model fits a board, which bytes it lacks, and which parts of the board it takes.
+
+    need: "npu" (None if it needs none), "heap", "image" (of the file in /rom), and "fast", the part
+    of the heap that may be in fast memory. room: "npus", "heap", "reserve" of it, "rom" (None if
+    unknown), and "fast", the fast memory of each NPU. in_heap: bytes of the file if the program
+    reads it into the heap.
+    """
+    fast = room["fast"].get(need["npu"] or "", 0)
+    apart = need["fast"] if fast else 0
+    left = {"heap": room["heap"] - room["reserve"], "fast": fast, "rom": room["rom"]}
+    used = {"heap": need["heap"] - apart + in_heap, "fast": apart, "rom": need["image"]}
+    known = [name for name, _ in NAMES if left[name] is not None]
+    lacks = {name: used[name] - left[name] for name in known if used[name] > left[name]}
+    other = bool(need["npu"]) and need["npu"] not in room["npus"]
+    found = {
+        "status": OTHER_NPU if other else TOO_LARGE if lacks else RUNS,
+        "lacks": lacks,
+        "used": used,
+        "shares": {name: used[name] / max(1, left[name]) for name in known},
+    }
+    return dict(found, words=words(other, lacks))
+
+
+def words(other: bool, lacks: "dict[str, int]") -> str:
+    """The comparison in a cell of a table: yes, another NPU, or what is missing."""
+    parts = [OTHER_NPU] if other else []
+    parts += [f"{title} -{lacks[name]:,}" for name, title in NAMES if name in lacks]
+    return ("no: " if lacks else "") + ", ".join(parts) if parts else "yes"
+
+
+def interval(cycles: int, ideal: int, constants: int, system: "dict[str, Any]") -> "dict[str, Any]":
+    """The time of these cycles in ms, its bounds ("high_ms" is None if unknown), and their basis.
+
+    ideal: cycles with memories that never wait; constants: bytes that the NPU reads at least once.
+    system: "clock_hz", "checked" (by a measurement of a chip), "outside", the name of an external
+    memory that it uses, or "", and "weights_per_cycle", bytes, if that holds the constants, else 0.
+    """
+    per_ms = system["clock_hz"] / 1e3
+    ms = cycles / per_ms
+    low, high = ideal / per_ms, None
+    if system["outside"]:
+        basis = EXTERNAL.format(memory=system["outside"])
+        if system["weights_per_cycle"]:
+            low = max(ideal, constants / system["weights_per_cycle"]) / per_ms
+    elif not system["checked"]:
+        basis = UNCHECKED
+    else:
+        error = SHORT_ERROR if ms < SHORT_MS else ERROR
+        low, high, basis = ms * (1 - error), ms * (1 + error), CHECKED
+    return {"ms": ms, "low_ms": low, "high_ms": high, "basis": basis}
+
+
+def time(row: "dict[str, Any]") -> str:
+    """The time of an interval, as far as it is known."""
+    if row["high_ms"] is None and row["basis"] != UNCHECKED:
+        return f"at least {row['low_ms']:.3g} ms"
+    return f"{row['ms']:.3g} ms ({bounds(row)})"
+
+
+def bounds(row: "dict[str, Any]") -> str:
+    """Both bounds of an interval, or the lower one."""
+    if row["high_ms"] is None:
+        return f">= {row['low_ms']:.3g} ms"
+    return f"{row['low_ms']:.3g} to {row['high_ms']:.3g} ms"
+
+
+def rate(row: "dict[str, Any]") -> "tuple[float, bool]":
+    """Inferences per second, in sequence, and whether there are at most so many.
+
+    That is so if the time is a bound, or not all of it: "cpu_ms" is the least of the CPU's part.
+    """
+    cpu_ms = row.get("cpu_ms", 0.0)
+    most = row["high_ms"] is None or bool(row["cpu_operators"]) or cpu_ms > 0
+    return 1e3 / (row["low_ms"] + cpu_ms if most else row["ms"]), most
+
+
+def frames(row: "dict[str, Any]") -> str:
+    """The same in words."""
+    count, most = rate(row)
+    return f"{'at most ' if most else ''}{round(count):,} frames/s"

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""A loaded model, ready to run: on the simulator, on an emulated board or on a real one."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+
+from ..base.closeable import Closeable
+from ..model import Tensor
+from ..model.arrays import Array, Feed
+
+
+class Runner(Closeable):
+    """Common base of all three."""
+
+    npu: str
+    inputs: Sequence[Tensor]
+    outputs: Sequence[Tensor]
+
+    @abstractmethod
+    def run(self, feed: Feed) -> Iterator[list[Array]]:
+        """Invoke the model step by step, keeping its state; yields the outputs of each step."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Reset the model's state."""
