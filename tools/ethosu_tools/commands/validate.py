@@ -5,13 +5,12 @@ import argparse
 import hashlib
 import math
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import boards
-from ..base import paths, verification
+from ..base import addons, paths, verification
 from ..base.errors import InputError, MismatchError, UsageError
 from ..base.files import Output
 from ..base.ui import Ui, positive
@@ -70,7 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of processes (default: one per core; 1 for a port)",
     )
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="run on this Dask cluster")
+    for name in addons.offers("cluster"):
+        parser.add_argument(f"--{name}", metavar="ADDRESS", help="run on the cluster that it has")
     parser.add_argument(
         "--failures", type=Output, metavar="NPZ", help="save the inputs of the first failures here"
     )
@@ -94,8 +94,11 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
     real = args.on not in ("sim", "qemu")
     workers = args.workers or (1 if real else os.cpu_count() or 1)
-    if real and (workers > 1 or args.scheduler):
-        raise UsageError(f"{args.on} is a port, which allows one worker and no --scheduler")
+    name = next((name for name in addons.offers("cluster") if getattr(args, name)), "")
+    address = getattr(args, name, "")
+    cluster = partial(addons.load("cluster", name).results, address) if name else None
+    if real and (workers > 1 or cluster):
+        raise UsageError(f"{args.on} is a port, which allows one worker and no cluster")
     file = open_model(ui, args.model)
     description = file.compiled
     _check_stateless(args.model, description)
@@ -118,20 +121,13 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     notes = work.Notes(args.notes or paths.cache("validate") / f"{key[:16]}.jsonl", key)
     resumed, complete = len(notes.done), False
     try:
-        with ui.progress(f"running on {args.scheduler or args.on}") as progress:
-            result = work.run(settings, data, notes, workers, args.scheduler, progress)
+        with ui.progress(f"running on {address or args.on}") as progress:
+            result = work.run(settings, data, notes, workers, cluster, progress)
         complete = True
     finally:
         notes.close(remove=complete)
     if args.failures and result.failures:
-        arrays.save(
-            args.failures,
-            {
-                str(key): np.stack([array[index] for index in result.failures])
-                for key, array in enumerate(data.samples.inputs)
-            }
-            | {"index": np.array(result.failures), "labels": data.samples.labels[result.failures]},
-        )
+        arrays.save(args.failures, data.chosen(result.failures))
     summary = {
         "model": str(args.model),
         "data": args.data,

@@ -124,7 +124,7 @@ class Machine(Closeable):
 
         `plugin_options` are additional options of the plugin, such as "fault=irq-lost:2", and
         `more_options` of QEMU. The clock of a `repeatable` board counts instructions. On a
-        `timed` or `repeatable` board, an inference takes the time estimated by `ethosu estimate`,
+        `timed` or `repeatable` board, an inference takes the time estimated by `ethosu check`,
         unless `plugin_options` set another timing.
         """
         self.setup = setup = setup or emulated()
@@ -387,15 +387,20 @@ def start(command: Sequence[str], **settings: Any) -> subprocess.Popen[bytes]:
     """Start QEMU without input, to end with this process; `settings` are those of Popen."""
     try:
         return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent, **settings
+            command,
+            stdin=subprocess.DEVNULL,
+            preexec_fn=functools.partial(die_with_parent, os.getpid()),
+            **settings,
         )
     except OSError as error:
         raise SetupError(f"{command[0]} cannot be started: {error.strerror}") from error
 
 
-def die_with_parent() -> None:
+def die_with_parent(parent: int) -> None:
     """Have the kernel end this process when its parent ends, however that ends."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before the kernel was told
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -486,3 +486,10 @@ def test_ethosu_qemu_as_json_gives_port_and_process():
         rest = process.stdout.read()
     assert rest == "", "one document"
     assert not alive(data["pid"])
+
+
+def test_a_child_ends_whose_parent_ended_before_it_began():
+    """The kernel tells only of parents that end later: on a busy machine workers went on."""
+    program = f"from ethosu_tools.link.qemu import die_with_parent; die_with_parent({2**30})"
+    done = subprocess.run([sys.executable, "-c", program], timeout=60)
+    assert done.returncode == -signal.SIGKILL

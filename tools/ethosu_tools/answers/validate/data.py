@@ -52,6 +52,12 @@ class DataSet:
             self.samples.labels[start:stop],
         )
 
+    def chosen(self, numbers: Sequence[int]) -> dict[str, Array]:
+        """Arrays of some samples, for a file: "0", "1", ..., and their "index" and "labels"."""
+        inputs = enumerate(self.samples.inputs)
+        found: dict[str, Array] = {str(key): array[[*numbers]] for key, array in inputs}
+        return found | {"index": np.array(numbers), "labels": self.samples.labels[[*numbers]]}
+
 
 def read(source: str, tensors: Sequence[Tensor], classes: int) -> DataSet:
     """Read FILE.npz, FILE.npy, FILE.csv, a folder with a folder for each class, or FILE.py:NAME.

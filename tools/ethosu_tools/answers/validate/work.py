@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs the blocks of a data set: in this process, in several, or on a Dask cluster.
+"""Runs the blocks of a data set: in this process, in several, or on an add-on's cluster.
 
 Each block is one call of `run_block`, whose arguments contain everything it needs, so the result
 does not depend on where it runs. Results of blocks are saved in a file: a run that was killed
@@ -14,10 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from ...base import other_python, verification
-from ...base.errors import InputError, SetupError, ToolError
+from ...base import verification
 from ...base.ui import Update
 from ...boards.setup import emulated
 from ...link import qemu
@@ -135,7 +133,7 @@ class Notes:
         self._file.flush()
 
 
-Submit = Callable[[int, Samples], Any]
+Cluster = Callable[[Settings, DataSet, Sequence[int]], Iterator[tuple[int, Result]]]
 
 
 def run(
@@ -143,23 +141,23 @@ def run(
     data: DataSet,
     notes: Notes,
     workers: int,
-    scheduler: str | None,
+    cluster: Cluster | None,
     progress: Update,
 ) -> Result:
-    """Run all missing blocks; returns the sum of all, in order."""
+    """Run all missing blocks, here or on the cluster; returns the sum of all, in order."""
     count = len(data.samples)
     missing = [start for start in range(0, count, BLOCK) if start not in notes.done]
-    for start, result in _results(settings, data, missing, workers, scheduler):
+    for start, result in _results(settings, data, missing, workers, cluster):
         notes.note(start, result)
         progress(min(len(notes.done) * BLOCK, count), count)
     return Result.total(notes.done[start] for start in sorted(notes.done))
 
 
 def _results(
-    settings: Settings, data: DataSet, starts: Sequence[int], workers: int, scheduler: str | None
+    settings: Settings, data: DataSet, starts: Sequence[int], workers: int, cluster: Cluster | None
 ) -> Iterator[tuple[int, Result]]:
-    if scheduler:
-        yield from _on_dask(settings, data, starts, scheduler)
+    if cluster:
+        yield from cluster(settings, data, starts)
     elif workers == 1 or len(starts) < 2:
         try:
             for start in starts:
@@ -189,34 +187,7 @@ def _in_processes(
 
 def _begin_process() -> None:
     """Exit when the parent process exits; ignore Ctrl-C, which the parent handles."""
-    qemu.die_with_parent()
+    parent = multiprocessing.parent_process()
+    assert parent and parent.pid
+    qemu.die_with_parent(parent.pid)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _on_dask(
-    settings: Settings, data: DataSet, starts: Sequence[int], scheduler: str
-) -> Iterator[tuple[int, Result]]:
-    try:
-        from distributed import Client
-        from distributed import as_completed as as_they_end
-    except ImportError:
-        raise SetupError(
-            f"--scheduler needs Dask: {other_python.install('dask')}, here and at the workers"
-        ) from None
-    try:
-        client = Client(scheduler)
-    except (OSError, ValueError) as error:
-        raise InputError(f"no Dask scheduler at {scheduler}: {error}") from None
-    with client:
-        scattered = client.scatter(settings, broadcast=True)
-        futures = {
-            client.submit(
-                run_block, scattered, start, data.block(start, start + BLOCK), pure=False
-            ): start
-            for start in starts
-        }
-        for future in as_they_end(futures):
-            failure = future.exception()
-            if isinstance(failure, ToolError):
-                raise failure
-            yield futures[future], future.result()

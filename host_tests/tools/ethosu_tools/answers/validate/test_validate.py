@@ -4,7 +4,6 @@ interrupted."""
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 import time
@@ -22,7 +21,6 @@ from ethosu_tools.model.tflite import Tensor
 from ethosu_tools.model.tflite.writer import Graph, write
 from ethosu_tools.sim import oracle
 
-from host_tests.kit import sharing
 from host_tests.tools.ethosu_tools.link.test_qemu import alive
 
 SAMPLES = 300
@@ -323,43 +321,3 @@ def test_a_killed_run_is_resumed(cnn, data_set, tmp_path, count):
     assert data["exact"] == data["samples"] == count
     assert (data["top1"], data["topk"]) == expected(cnn[0], path)[:2]
     assert not notes.exists()
-
-
-@pytest.fixture(scope="module")
-def dask_python(tmp_path_factory):
-    """Python of an environment with Dask and these tools."""
-    return sharing.python_with(tmp_path_factory.mktemp("dask"), "distributed==2026.8.0")
-
-
-CLUSTER = """\
-import sys
-from distributed import LocalCluster
-if __name__ == "__main__":
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        print(cluster.scheduler_address, flush=True)
-        sys.stdin.read()
-"""
-
-
-@pytest.mark.slow
-def test_a_dask_cluster_does_the_same(cnn, data_set, dask_python, tmp_path):
-    model, program = cnn
-    path = data_set()
-    (tmp_path / "cluster.py").write_text(CLUSTER)
-    cluster = subprocess.Popen(
-        [dask_python, tmp_path / "cluster.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    with cluster:
-        address = cluster.stdout.readline().decode().strip()
-        words = [program, path, "--reference", model, "--scheduler", address, "--json"]
-        done = subprocess.run(
-            [dask_python, "-m", "ethosu_tools.cli", "validate", *map(str, words)],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "ETHOSU_ROOT": str(Path(__file__).parents[5])},
-        )
-        cluster.stdin.close()
-    assert done.returncode == 0, done.stderr
-    data = json.loads(done.stdout)
-    assert data["exact"] == data["samples"] == SAMPLES
-    assert (data["top1"], data["topk"]) == expected(model, path)[:2]
