@@ -16,7 +16,7 @@ from ..base.ui import Ui, positive, positive_number, visible
 from ..boards import setup, systems, targets
 from ..boards.setup import Why
 from ..compile import known
-from ..debug.bisection import operations, registers, report, shrink
+from ..debug.bisection import operations, registers, report, shrink, structure
 from ..debug.bisection.search import Found, Row, Search, largest_drop
 from ..debug.bisection.sides import Side, is_same_structure
 from ..debug.bisection.ways import Npu, Reference
@@ -38,6 +38,9 @@ one model is a float model: then a layer differs if its signal-to-noise ratio is
     ethosu bisect kws.tflite --vela old/bin/python --other-npu ethos-u55-256
     ethosu bisect kws_float.tflite kws.tflite --npu ethos-u55-128 --tolerance 15
 
+Of two models it is also listed what differs in them, even where values do not: operators,
+parameters, types, shapes, scales, axes and constants.
+
 If a layer differs, the exit code is 6, and four files are written: PREFIX.repro.tflite, a model of
 this layer and as few others as possible; PREFIX.repro.npz, its inputs; PREFIX.outputs.npz, the
 outputs of both sides; PREFIX.bug.md, the text of a bug report.
@@ -46,6 +49,7 @@ _DEFAULT_TOLERANCE = 20.0
 _SEED = 0
 _WAY = ("board", "npu", "memory_mode", "vela")  # options of each side
 _LONGEST_NAME = 60  # in the table; converters join the names of fused layers
+_SHOWN = 12  # differences of two models
 _HEAD = ("layer", "values", "differ", "largest", "dB")
 
 
@@ -122,6 +126,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         found = search.find(rows)
         repro = shrink.shrink(search, found) if found else None
     data |= _facts(rows, found)
+    if args.other and a.whole and b.whole and a.whole is not b.whole:
+        data["changes"] = [asdict(each) for each in structure.changes(a.whole, b.whole)]
     if found is None:
         return data
     made = report.write(
@@ -325,8 +331,9 @@ def render(data: dict[str, Any]) -> str:
         figures = f"{data['compared']} of {len(data['layers'])} layers were compared"
         if data.get("largest_drop"):  # values differ, but less than counts
             lines += ["", views.text(_HEAD, [_row(row) for row in data["layers"]], *_HEAD[1:]), ""]
-        lines.append(f"no difference: {figures}, with {data['steps']} inputs")
-        return "\n".join([*lines, *_drop(data)])
+        said = "no difference" if data["compared"] else "nothing to compare"
+        lines.append(f"{said}: {figures}, with {data['steps']} inputs")
+        return "\n".join([*lines, *_drop(data), *_changes(data)])
     if first["error"] and first["group"]:  # no part of the model was tried
         side = "A" if data["a"]["error"] else "B"
         return "\n".join([*lines, "", f"{side} does not run: {first['error']}", *_files(data)])
@@ -344,7 +351,23 @@ def render(data: dict[str, Any]) -> str:
     for row in data.get("registers", ())[:8]:
         where = f"{row['register']} of operation {row['operation']}"
         lines.append(f"{where}: {row['a']} in {data.get('registers_of_a', 'A')}, {row['b']} in B")
-    return "\n".join([*lines, *_files(data)])
+    return "\n".join([*lines, *_changes(data), *_files(data)])
+
+
+def _changes(data: dict[str, Any]) -> list[str]:
+    """What differs between the models themselves, the first layers of it."""
+    rows = data.get("changes")
+    if rows is None:
+        return []
+    if not rows:
+        return ["the models have the same operators, parameters, scales and constants"]
+    lines = [
+        f"  {visible(row['layer'][:_LONGEST_NAME])}: {row['what']}: {row['a'] or 'absent'} in A, "
+        f"{row['b'] or 'absent'} in B"
+        for row in rows[:_SHOWN]
+    ]
+    more = [f"  and {len(rows) - _SHOWN} more, which --json lists"] if rows[_SHOWN:] else []
+    return ["what differs between the models:", *lines, *more]
 
 
 def _drop(data: dict[str, Any]) -> list[str]:

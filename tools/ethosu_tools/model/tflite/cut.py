@@ -77,6 +77,15 @@ class Whole:
         """The options of an operator, with the schema's names of fields; None: it has none."""
         return self._model.subgraphs[0].operators[number].builtinOptions
 
+    def quantisation(self, tensor: int) -> tuple[tuple[float, ...], tuple[int, ...], int]:
+        """Scales and zero points of a tensor, none if it has none, and the axis of several."""
+        found = self._model.subgraphs[0].tensors[tensor].quantization
+        if found is None or found.scale is None:
+            return (), (), 0
+        points = () if found.zeroPoint is None else found.zeroPoint
+        scales = tuple(map(float, found.scale))
+        return scales, tuple(map(int, points)), found.quantizedDimension if scales[1:] else 0
+
     def has_values(self, tensor: int) -> bool:
         """Whether a tensor is computed, and has values that can be compared."""
         return tensor in self.writers and self.graph.tensors[tensor].dtype not in _HANDLES

@@ -50,6 +50,11 @@ BEFORE_VELA = {
     "weight of the last layer": (8, plant.contents(plant.WEIGHTS, "int8", flipped)),
     "factor of softmax": (9, plant.option("beta", 3.0)),
 }
+# What of the model is named, by a word of these names.
+WHAT = {
+    **{"scale": "scale of ", "zero point": "zero point of ", "weight": "contents of "},
+    **{"bias": "contents of ", "activation": "parameter fused", "factor": "parameter beta"},
+}
 # Operation of the NPU, register, change; operations 0 to 6 are layers 0 to 6, 7 is layer 8.
 AFTER_VELA = {
     "zero point": (5, 5, "OFM_ZERO_POINT", 7),
@@ -139,6 +144,9 @@ def test_in_one_of_two_models(source, put, bisect, name):
     changed = put("changed", plant.edited(source.read_bytes(), layer, edit))
     data = expect(bisect(source, changed), layer)
     assert data["operators"] == [layer] and data["reproduced"]
+    change = data["changes"][0]
+    assert change["layer"].split()[0] == str(layer)
+    assert change["what"].startswith(next(what for key, what in WHAT.items() if key in name))
     parts = [parse(Path(data["files"][key]).read_bytes())[0] for key in ("model", "model_a")]
     assert [len(part.operators) for part in parts] == [1, 1]
     assert data["defects"] == []
@@ -298,6 +306,9 @@ def test_with_equal_values_if_the_models_have_other_operators(put, bisect):
     edit = plant.contents(plant.WEIGHTS, "int8", flipped)
     data = expect(bisect(plain, put("changed", plant.edited(longer, 1, edit))), 1)
     assert data["operators"] == [1] and data["reproduced"]
+    rows = [(row["layer"].split()[0], row["what"], row["a"], row["b"]) for row in data["changes"]]
+    assert ("1", "contents of input 1", "576 bytes", "576 bytes") in rows
+    assert rows[-1] == ("3", "operator", "", "QUANTIZE")
 
 
 def chain(with_conversion):
@@ -322,7 +333,12 @@ def test_in_user_inputs_only(source, put, bisect, tmp_path):
     changed = put("changed", plant.edited(source.read_bytes(), 3, edit))
     quiet = tmp_path / "quiet.npz"
     np.savez(quiet, **{"0": np.full((2, 1, 16, 16, 3), -3, np.int8)})
-    assert bisect(source, changed, "--inputs", quiet)[0] in (0, 6)
+    code, data = bisect(source, changed, "--inputs", quiet)
+    assert code in (0, 6)
+    (change,) = data["changes"]
+    assert (change["what"], change["a"], change["b"]) == (
+        *("parameter fusedActivationFunction", "0", "3"),
+    )
     data = expect(bisect(source, changed), 3)
     assert data["seed"] == 0
 

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""What differs between two models, whatever their values: operators, parameters, scales, axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...model.tflite.cut import Whole
+from .sides import match
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing of a layer that is `a` in the first model and `b` in the second; "" if absent."""
+
+    layer: str
+    what: str
+    a: str = ""
+    b: str = ""
+
+
+def changes(a: Whole, b: Whole) -> list[Change]:
+    """All differences, layer by layer, in the order of `a`; then the layers that only `b` has."""
+    pairs = match(a, b)
+    found = []
+    for number, operator in enumerate(a.operators):
+        if number in pairs:
+            rows = _of_layer(a, b, number, pairs[number])
+            found += [Change(a.name(number), *row) for row in rows]
+        else:
+            found.append(Change(a.name(number), "operator", operator.name))
+    for number in sorted({*range(len(b.operators))} - {*pairs.values()}):
+        found.append(Change(b.name(number), "operator", "", b.operators[number].name))
+    return found
+
+
+def _of_layer(a: Whole, b: Whole, one: int, other: int) -> Iterator[tuple[str, str, str]]:
+    """What differs in a layer, and both values."""
+    first, second = a.operators[one], b.operators[other]
+    if first.name != second.name:
+        yield "operator", first.name, second.name
+        return
+    options, others = _fields(a.options(one)), _fields(b.options(other))
+    for name in sorted(options.keys() | others.keys()):
+        if options.get(name) != others.get(name):
+            yield f"parameter {name}", str(options.get(name)), str(others.get(name))
+    for kind in ("inputs", "outputs"):
+        tensors, twins = getattr(first, kind), getattr(second, kind)
+        if len(tensors) != len(twins):
+            yield f"number of {kind}", str(len(tensors)), str(len(twins))
+        for place, (tensor, twin) in enumerate(zip(tensors, twins, strict=False)):
+            for what, was, now in _of_tensor(a, b, tensor, twin):
+                yield f"{what} of {kind.removesuffix('s')} {place}", was, now
+
+
+def _of_tensor(a: Whole, b: Whole, one: int, other: int) -> Iterator[tuple[str, str, str]]:
+    if min(one, other) < 0:
+        if one != other:
+            yield "presence", "absent" if one < 0 else "there", "absent" if other < 0 else "there"
+        return
+    first, second = a.graph.tensors[one], b.graph.tensors[other]
+    for what in ("dtype", "shape"):
+        if getattr(first, what) != getattr(second, what):
+            yield what, str(getattr(first, what)), str(getattr(second, what))
+            return
+    for what, was, now in zip(
+        ("scale", "zero point", "axis"), a.quantisation(one), b.quantisation(other), strict=True
+    ):
+        if was != now:
+            yield what, _shown(was), _shown(now)
+    if first.content != second.content:
+        yield "contents", f"{len(first.content):,} bytes", f"{len(second.content):,} bytes"
+
+
+def _fields(options: Any) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in (vars(options) if options else {}).items()
+        if isinstance(value, int | float | bool)
+    }
+
+
+def _shown(values: Any) -> str:
+    """A number, or the first of several."""
+    if not isinstance(values, tuple):
+        return str(values)
+    if len(values) < 2:
+        return f"{values[0]:.9g}" if values else "none"
+    return f"{values[0]:.9g} and {len(values) - 1} more"
