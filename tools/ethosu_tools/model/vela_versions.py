@@ -39,20 +39,25 @@ def open_model(
 
 
 def warn(ui: Ui, file: ModelFile) -> None:
-    """Warn about a model that was compiled by a release not in EXACT."""
+    """Warn about a model that was compiled by a release not in EXACT.
+
+    Releases 4.0.1 to 4.5.0 write no name into files for Ethos-U85, and all others do.
+    """
     try:
-        version = file.vela_version
+        version, npu = file.vela_version, file.description.npu or ""
     except InputError:  # the command reports the error
         return
-    if version is None or version in EXACT:
+    unnamed = not file.is_program and npu.startswith("ethos-u85")
+    if version in EXACT or (version is None and not unnamed):
         return
     reason = (
         "some of whose operators differ from TFLite's"
-        if version in TESTED
+        if version is None or version in TESTED
         else "whose results were never compared with TFLite's"
     )
+    by = f"Vela {version}" if version else "a Vela before 5.0, which names no release for Ethos-U85"
     ui.warn(
-        f"{file} was compiled by Vela {version}, {reason}; compile the original model with "
+        f"{file} was compiled by {by}, {reason}; compile the original model with "
         "`ethosu compile`, or compare the results with `ethosu run --reference`"
     )
 
