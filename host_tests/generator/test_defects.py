@@ -233,3 +233,13 @@ def test_compile_warns_of_an_int32_bias_of_int16(tmp_path, capsys):
     assert warned(defect.case.model, tmp_path, capsys, "--npu", "ethos-u55-128") == []
     options = ("--npu", defect.npu, "--vela=--ignore-ops FULLY_CONNECTED")
     assert warned(defect.case.model, tmp_path, capsys, *options) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["mirror-pad-of-channels", "padding-of-slice", "transpose-conv-of-slice"]
+)
+def test_compile_names_the_defect_that_a_model_shows(tmp_path, capsys, name):
+    """It runs one random input, and looks up what it may be if values differ."""
+    (defect,) = (row for row in DEFECTS if row.name == name)
+    said = warned(defect.case.model, tmp_path, capsys, "--npu", defect.npu)
+    assert any(f"because Vela has the defect `{name}`: " in warning for warning in said)

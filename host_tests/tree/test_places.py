@@ -20,6 +20,7 @@ TESTED_IN = {
     "modules/ml/ml/postprocessing": "modules/ml",
     "modules/ethosu/ports/unix": "modules/ethosu",
     "tools/ethosu_tools/addons": "tools/ethosu_tools",
+    "tools/ethosu_tools/answers/pictures": "tools/ethosu_tools/answers",
     "tools/ethosu_tools/addons/web": "tools/web",
     "tools/sim_accel": "linux",
     "tools/web/examples": "tools/web",

@@ -84,7 +84,7 @@ def combinations() -> Iterator[tuple[str, Target, VelaFacts | None, str | None, 
 
 
 def timed(system: System) -> dict[str, Any]:
-    """A system known to `ethosu estimate`, for a simulator that counts its cycles."""
+    """A system known to `ethosu check`, for a simulator that counts its cycles."""
     return {
         "name": system.name,
         "title": system.title,

@@ -2,7 +2,6 @@
 """The `ethosu` command: help, results, errors in one sentence, exit codes."""
 
 import ast
-import contextlib
 import json
 import os
 import re
@@ -18,11 +17,11 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from ethosu_tools.answers import outputs
 from ethosu_tools.base import addons, files, helper_process
 from ethosu_tools.base.errors import InputError, RemoteError
 from ethosu_tools.base.ui import Ui, fitted
 from ethosu_tools.cli import MOVED, discover, make_parser
-from ethosu_tools.commands import run
 from ethosu_tools.compile import vela
 from ethosu_tools.link import port
 from ethosu_tools.model import ModelFile, arrays, file, tflite
@@ -140,7 +139,6 @@ def test_wrong_command_lines_are_code_2(ethosu, words):
     [
         ["validate", "--workers"],
         ["validate", "--top"],
-        ["report", "--steps"],
         ["bisect", "--steps"],
         ["profile", "--count"],
     ],
@@ -165,11 +163,10 @@ def test_compile_then_inspect(ethosu, small_models, tmp_path):
 
 
 _OUTPUTS = {
+    "check": "--html",
     "compile": "--output --vela-report --debug-db --try",
     "deploy": "--output",
-    "estimate": "--picture",
     "inspect": "--memory",
-    "report": "--output",
     "run": "--output",
     "profile": "--maps --perfetto --overlay",
     "validate": "--failures",
@@ -299,17 +296,12 @@ def test_the_reference_shows_its_progress(small_models, compiled):
     program = compiled(small_models["small_cnn"])
     model = small_models["small_cnn"]
     updates = []
-
-    class RecordingUi(Ui):
-        @contextlib.contextmanager
-        def progress(self, title):
-            yield lambda done, total: updates.append((title, done, total))
-
     inputs = np.zeros((3, 1, 16, 16, 3), np.int8)
     feed = arrays.check({"0": inputs}, tflite.describe(model).inputs)
     rows = [[array] for array in oracle.run(model, {"0": inputs})["0"]]
-    run.compare(ModelFile(program), rows, feed, model, RecordingUi())
-    assert updates == [("running the reference kernels", step, 3) for step in range(3)]
+    files = ModelFile(program), ModelFile(model)
+    outputs.compare(files[0], rows, feed, files[1], lambda *at: updates.append(at))
+    assert updates == [(step, 3) for step in range(3)]
 
 
 @pytest.fixture
@@ -466,7 +458,7 @@ def test_unknown_npu_is_refused(ethosu, small_models, compiled, inputs):
     assert code == 2 and "expected one of ethos-u55-32, " in err
 
 
-@pytest.mark.parametrize("command", ["estimate", "compile", "check", "report", "profile", "bisect"])
+@pytest.mark.parametrize("command", ["compile", "check", "profile", "bisect"])
 def test_an_unknown_board_is_a_wrong_command_line_with_a_guess(ethosu, small_models, command):
     code, _, err = ethosu(command, small_models["small_cnn"], "--board", "GROVE")
     assert code == 2 and one_sentence(err).endswith(
@@ -661,10 +653,10 @@ def test_quiet_prints_errors_and_json_only(ethosu, small_models, tmp_path):
     assert (code, out) == (3, "") and "none.tflite" in one_sentence(err)
 
 
-@pytest.mark.parametrize("command", [["doctor"], ["boards"], ["estimate", "--all"]], ids=str)
+@pytest.mark.parametrize("command", [["doctor"], ["boards"], ["check", "--chips"]], ids=str)
 def test_no_word_is_broken_on_a_terminal(ethosu, small_models, monkeypatch, command):
     """Columns of a row go on below the second one; a file or a pipe has the row as it is."""
-    if command[0] == "estimate":
+    if command[0] == "check":
         command = [*command, small_models["small_cnn"]]
     _, whole, _ = ethosu(*command)
     assert any(len(line) > 80 for line in whole.splitlines())

@@ -15,6 +15,7 @@ from ethosu_tools.model import ModelFile, make_model
 from ethosu_tools.model.tflite import writer
 
 from host_tests.kit import mixed_models
+from host_tests.modules.ethosu.runtime.executorch import program_writer
 
 QUICK = ("MPS3_AN547", "NUMAKER_M55M1", "GROVE_VISION_AI_V2")
 ALL = [
@@ -22,16 +23,16 @@ ALL = [
 ]
 # Models that fit without it lack heap on some boards.
 RESERVE = "--reserve=900K"
-OF_ALL = ("check all", "estimate --all")
+OF_ALL = ("check all", "check --chips")
 NPUS = {"u55-64": "ethos-u55-64", "u85": "ethos-u85-256"}
 MODELS = (
-    *("small_cnn", "float_io", "two_branches", "segmenter", "wide", "no_kernel", "program"),
-    *NPUS,
+    *("small_cnn", "float_io", "two_branches", "segmenter", "wide", "no_kernel", "lstm"),
+    *("program", "unknown", *NPUS),
 )
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory, small_models, compiled, shared_programs):
+def files(tmp_path_factory, small_models, compiled, shared_models, shared_programs):
     """The files by name: some as trained, some compiled already."""
     folder = tmp_path_factory.mktemp("matrix")
     found = {name: folder / f"{name}.tflite" for name in MODELS}
@@ -47,6 +48,14 @@ def files(tmp_path_factory, small_models, compiled, shared_programs):
     graph.operator("TANH", [x], [y])
     found["no_kernel"].write_bytes(writer.write([graph], "float"))
     found |= {name: compiled(small_models["small_cnn"], npu) for name, npu in NPUS.items()}
+    found["lstm"] = shared_models / "trained_lstm_int8.tflite"
+    found["unknown"] = found["unknown"].with_suffix(".pte")
+    program = program_writer.Program()
+    method = program.forward
+    x, y = (method.tensor("float32", (4,)) for _ in "xy")
+    method.inputs, method.outputs = [x], [y]
+    method.kernel("aten::foo", [x, y])
+    found["unknown"].write_bytes(program.encode())
     found["program"] = next((shared_programs / "dscnn_u55_128").glob("*.pte"))
     return found
 
@@ -111,48 +120,34 @@ class Matrix:
         """What each command says of the file on the board."""
         _, data = self("check", file, RESERVE, "--board", board)
         yield from self._of_check("check", data, board, npu)
-        code, data = self("estimate", file, RESERVE, "--board", board, "--npu", npu)
-        yield (
-            "estimate",
-            (
-                {"runs": False}
-                if code
-                else of_fit(data["fit"]) | of_latency(data) | of_layers(data["operators"])
-            ),
-        )
-        page = "-o", self._folder / "page.html"
-        code, data = self("report", file, RESERVE, "--board", board, "--npu", npu, *page)
-        yield (
-            "report",
-            (
-                {"runs": False}
-                if code
-                else of_fit(data["fit"]) | of_latency(data["estimate"]) | of_layers(data["layers"])
-            ),
-        )
+        code, data = self("check", file, RESERVE, "--board", board, "--npu", npu)
+        if code and "boards" not in data:
+            yield "check --npu", {"runs": False}
+        else:
+            yield from self._of_check("check --npu", data, board, npu)
+        code, data = self("profile", file, "--board", board, "--npu", npu)
+        said = {} if code else of_latency(data["estimate"]) | of_layers(data["layers"])
+        yield "profile", said or {"runs": False}
         if compiled:
-            code, data = self("profile", file, "--board", board)
-            said = {} if code else of_latency(data["estimate"]) | of_layers(data["layers"])
-            yield "profile", said
             code, data = self("inspect", file)
             yield "inspect", {key: data[key] for key in ("npu", "cpu_operators")}
+            copy = self._folder / file.stem / f"model{file.suffix}"
+            copy.parent.mkdir()
+            copy.write_bytes(file.read_bytes())
+            code, data = self("deploy", copy, "-o", self._folder / f"{file.stem}.img")
+            yield "deploy", {"runs": False} if code else {"image": data["bytes"]}
 
     def tables(self, file, board, npu) -> Iterator[tuple[str, dict]]:
         """What the commands for all boards say of this one."""
         _, data = self("check", file, RESERVE)
         yield from self._of_check("check all", data, board, npu)
-        _, data = self("estimate", file, RESERVE, "--all")
-        usual = next(iter(boards.load(board).estimate["weights"]))
-        for row in data["all"]:
-            if (row["system"], row["npu"], row["weights"]) == (board, npu, usual):
-                yield (
-                    "estimate --all",
-                    ({"runs": False} if "error" in row else of_fit(row["fit"]) | of_latency(row)),
-                )
+        _, data = self("check", file, RESERVE, "--chips")
+        yield from self._of_check("check --chips", data, board, npu)
 
     def _of_check(self, name, data, board, npu):
         for row in data["boards"] if data else ():
-            if row["board"] == board and (row["npu"] == npu or row["status"][0] == "c"):
+            usual = row["weights"] == next(iter(boards.load(board).estimate["weights"]))
+            if row["board"] == board and (row["npu"] == npu or row["status"][0] == "c") and usual:
                 yield name, of_check(row)
 
 

@@ -201,7 +201,7 @@ def test_other_runtimes_are_shown_for_a_model_that_does_not_run_here(page, tmp_p
 
 
 def check_latency(page, model):
-    """It is what `ethosu estimate` says."""
+    """It is what `ethosu check` says."""
     rows = page.evaluate(
         "[...document.querySelectorAll('#latency tbody tr')].map("
         "row => [row.dataset.system, row.dataset.cycles,"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The answer on a model file, from plain data: where it runs, how exactly, how fast, or why not.
 
-`data` has the rows and runs of on_boards.py: "boards" and "runs".
+`data` is that of `ethosu check`: "boards" and "runs" are the rows and runs of on_boards.py.
 """
 
 from __future__ import annotations
@@ -9,20 +9,27 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from .. import boards
 from ..base.ui import counted
+from ..compile import leftover
 from ..sim import fit
 from . import text, views
 
+UNKNOWN = str(fit.Status.UNKNOWN)
 WIDTH = 98
 _NAMED = 3  # boards in a sentence
 
 
 def verdict(data: dict[str, Any]) -> str:
     """One sentence."""
-    running = [row for row in data["boards"] if row["runs"]]
-    names = list(dict.fromkeys(row["board"] for row in data["boards"]))
+    known = [row for row in data["boards"] if row["status"] != UNKNOWN]
+    if not known:
+        return _of_chips(data)
+    running = [row for row in known if row["runs"]]
+    names = list(dict.fromkeys(row["board"] for row in known))
     if running:
         able = list(dict.fromkeys(row["board"] for row in running))
         used = [data["runs"][index] for index in sorted({row["run"] for row in running})]
@@ -32,13 +39,23 @@ def verdict(data: dict[str, Any]) -> str:
         return f"Yes: it runs on {where}; {but}{exactness(used)}"
     where = f"it runs on none of {len(names)} boards" if names[1:] else f"not on {names[0]}"
     # First what is wrong where the NPU is right.
-    rows = sorted(data["boards"], key=lambda row: row["run"] is None)
+    rows = sorted(known, key=lambda row: row["run"] is None)
     reasons = list(dict.fromkeys(reason for row in rows for reason in row["short"]))
     options = "" if names[1:] else f" --board {names[0]}"
     compiling = f"; compile the original with `ethosu compile{options}`"
     remedy = "" if rows[0]["run"] is not None else compiling
     more = f" (and {len(reasons) - 1} more, below)" if reasons[1:] else ""
     return f"No: {where}: {reasons[0]}{remedy}{more}"
+
+
+def _of_chips(data: dict[str, Any]) -> str:
+    """The same if no row is a board with known memories."""
+    rows = data["boards"]
+    heap = max(row["need"]["heap"] for row in rows)
+    names = ", ".join(dict.fromkeys(row["board"] for row in rows))
+    where = f"it runs on {names} if the firmware has {heap:,} bytes of heap for it"
+    but = "but " if any(run["exact"] is False for run in data["runs"]) else ""
+    return f"Yes: {where}; {but}{exactness(data['runs'])}"
 
 
 def speed(row: dict[str, Any]) -> str:
@@ -83,18 +100,17 @@ def remarks(data: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def _what(data: dict[str, Any]) -> str:
-    """What the milliseconds are."""
-    return "the NPU's part of an inference" if data["cpu_operators"] else "one inference"
-
-
 def cells(data: dict[str, Any]) -> list[tuple[str, ...]]:
     """The table of all boards, its head first, without the reasons in full; what runs it first."""
-    rows = sorted(data["boards"], key=lambda row: not row["runs"])
-    return [
-        ("board", "NPU", f"{_what(data)}, or what is missing"),
-        *((row["board"], row["npu"], _time(row) if row["runs"] else _lack(row)) for row in rows),
-    ]
+    mixed = bool(data["cpu_operators"])
+    time = ("NPU, ms", "CPU, ms") if mixed else ("one inference, ms",)
+    rows = [("board", "NPU", "weights", *time, "heap", "/rom")]
+    for row in data["boards"]:
+        shown = _time(row) if row["runs"] else _lack(row)
+        part = (f">= {row['cpu']['low_ms']:.3g}" if row["cpu"] else "?",) if mixed else ()
+        sizes = (_share(row, name) for name in ("heap", "rom"))
+        rows.append((row["board"], row["npu"], row["weights"], shown, *part, *sizes))
+    return rows
 
 
 def _lack(row: dict[str, Any]) -> str:
@@ -103,30 +119,79 @@ def _lack(row: dict[str, Any]) -> str:
 
 
 def _time(row: dict[str, Any]) -> str:
-    return text.figure(row["estimate"]) if row["estimate"] else "CPU only"
+    if not row["estimate"]:
+        return "CPU only"
+    return text.figure(row["estimate"]).replace("at least", ">=").replace(" ms", "")
+
+
+def _share(row: dict[str, Any], name: str) -> str:
+    """Bytes of a resource that the model takes, and their share of it."""
+    if name not in row["shares"]:
+        return f"{row['need']['heap' if name == 'heap' else 'image']:,}" if row["need"] else ""
+    return f"{row['used'][name]:,} {row['shares'][name]:4.0%}"
+
+
+def notes(data: dict[str, Any]) -> list[str]:
+    """What the table of boards does not say: its brackets, the CPU's part, what would be faster."""
+    rows = cells(data)[1:]
+    lines = [text.BRACKETS] if any(text.BRACKET in row[3] for row in rows) else []
+    if left := data["cpu_operators"]:
+        lines.append(f"left to the CPU: {counted(left)}")
+        if any(row["cpu"] for row in data["boards"]):
+            lines.append(text.CPU)
+        elif data["uncounted"]:
+            lines.append(f"the CPU's part was not counted: {data['uncounted']}")
+    lines += [f"faster on {data['boards'][0]['board']}: {change}" for change in data["faster"]]
+    if point := data.get("blind_point"):
+        lines.append(f"for scale: {boards.BlindPoint(**point).text}")
+    return lines + remarks(data)
 
 
 def lines(data: dict[str, Any]) -> list[str]:
-    """For a terminal: the boards that run it, as a table; each reason, with those that do not."""
-    running = [(row["board"], row["npu"], _time(row)) for row in data["boards"] if row["runs"]]
-    head = ("runs on", "NPU", _what(data))
-    shown = views.text(head, running).splitlines() if running else []
-    shown += wrapped(text.BRACKETS) if text.BRACKET in "".join(row[2] for row in running) else []
-    if left := data["cpu_operators"]:
-        more = "; `ethosu estimate FILE --board BOARD --cpu` counts their time" if running else ""
-        shown += wrapped(f"left to the CPU: {counted(left)}{more}")
-    shown += [line for remark in remarks(data) for line in wrapped(remark)]
-    refusing: dict[str, list[str]] = {}
+    """For a terminal: the boards as a table, notes, and each reason why it does not run."""
+    head, *rows = cells(data)
+    head = tuple(name if name == "NPU" else name.upper().replace(" MS", " ms") for name in head)
+    shown = views.text(head, rows, "HEAP", "/ROM").splitlines()
+    shown += [line for note in notes(data) for line in wrapped(note)]
+    why = leftover.text(data["leftover"])
+    shown += ["Vela's reasons:", *(f"  {line}" for group in why for line in group)] if why else []
+    refusing: dict[tuple[str, ...], list[str]] = {}
     for row in data["boards"]:
-        if not row["runs"]:
-            refusing.setdefault("; ".join(row["short"]), []).append(
-                f"{row['board']} ({row['npu']})"
-            )
-    if not running and [len(row["short"]) for row in data["boards"]] == [1]:
-        return shown  # the verdict says it
-    for reason, names in refusing.items():
-        shown += wrapped(f"not on {', '.join(names)}: {reason}")
+        refused = data["runs"][row["run"]] if row["run"] is not None else None
+        if refused and refused["refused"]:
+            key = (refused["refused"], *refused["remedies"])
+            refusing.setdefault(key, []).append(f"{row['board']} ({row['npu']})")
+    for (reason, *remedies), names in refusing.items():
+        if len(refusing) > 1 or data["boards"][0]["runs"]:
+            shown += wrapped(f"not on {', '.join(names)}: {reason}")
+        shown += [f"  {line}" for line in remedies]
+    short = [row for row in data["boards"] if row["lacks"]]
+    if short and not data["boards"][0]["runs"]:
+        shown += wrapped(f"{short[0]['board']}: {fit.describe(short[0]).removeprefix('no: ')}")
     return shown
+
+
+def side_by_side(models: Sequence[dict[str, Any]]) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """The head and the rows of a table with a row for each board and a column for each model."""
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    for data in models:
+        for row in data["boards"]:
+            key = (row["board"], row["npu"], row["weights"])
+            shown = _time(row) if row["runs"] else _lack(row)
+            part = f" + CPU >= {row['cpu']['low_ms']:.3g}" if row["runs"] and row["cpu"] else ""
+            rows.setdefault(key, {})[data["model"]] = shown + part
+    names = [data["model"] for data in models]
+    head = ("BOARD", "NPU", "WEIGHTS", *(f"{Path(name).stem}, ms" for name in names))
+    return head, [(*key, *(found.get(name, "-") for name in names)) for key, found in rows.items()]
+
+
+def following(data: dict[str, Any]) -> list[str]:
+    """What to type next."""
+    first = data["boards"][0]
+    lines = [f"page: {data['html']}"] if "html" in data else []
+    if first["runs"] and not data["compiled"] and first["used"]:
+        lines.append(f"next: ethosu compile {data['model']} --board {first['board']}")
+    return lines
 
 
 def wrapped(line: str) -> list[str]:

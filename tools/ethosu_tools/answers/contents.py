@@ -15,7 +15,8 @@ from ..model import DATA, ModelFile
 from ..model.tflite import signatures
 from ..sim.simulation import Simulation
 from ..sim.table import Names
-from . import arena, views
+from . import views
+from .pictures import arena
 
 # Constant methods that describe integer inputs and outputs; these are shown with the tensors.
 _IO_CONSTANT = re.compile(r"(input|output)\d+_(scale|zp|zero_point|quant_min|quant_max|dtype)")

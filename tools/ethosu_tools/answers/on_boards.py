@@ -9,15 +9,13 @@ nothing to compare it with, apart from the test cases of a bundled program.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from ..base.errors import BoardError, InputError, SetupError, ToolError
 from ..base.ui import Ui
-from ..boards import setup
-from ..boards.setup import BoardSetup
 from ..boards.systems import System
 from ..compile import load, vela_defects
 from ..compile.known import known_of
@@ -25,14 +23,18 @@ from ..model import Case, ModelFile, arrays
 from ..model.arrays import Array
 from ..sim import fit, latency
 from ..sim.difference import EXECUTORCH, Difference, NotComparableError
-from ..sim.fit import Status
+from ..sim.fit import Fit, Status
 from ..sim.latency import Latency
 from ..sim.need import Need
 from ..sim.oracle import Oracle, check_original
 from ..sim.simulation import Simulation
+from . import cpu
 
 # Steps with random inputs; a model with state gets other ones in each.
 STEPS = 3
+# What a Fit says, of a chip.
+_NO_FIT: dict[str, Any] = {"lacks": {}, "used": {}, "shares": {}, "heap": None, "rom": None}
+_NO_FIT |= {"fast": 0, "reserve": 0, "advice": ""}
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Run:
     npu: str | None
     file: ModelFile | None = None
     refused: str = ""
+    remedies: tuple[str, ...] = ()
     exact: bool | None = None
     differing: int = 0
     values: int = 0
@@ -58,7 +61,7 @@ class Run:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         data = {key: value for key, value in vars(self).items() if key != "file"}
-        return data | {"warnings": list(self.warnings)}
+        return data | {"remedies": list(self.remedies), "warnings": list(self.warnings)}
 
     @property
     def proof(self) -> dict[str, Any]:
@@ -71,35 +74,69 @@ class Run:
 
 @dataclass(frozen=True)
 class Row:
-    """One NPU of a board; `run` is an index of the runs, None if the file is for another NPU.
+    """One NPU of a board or chip; `run` is an index of the runs, None if the file is for another.
 
-    `need`: None if it cannot be loaded there; `lacks`: missing bytes, as in fit.Fit.
+    `need`: None if it cannot be loaded there. `fit`: None for a chip, whose heap is unknown.
+    `instructions`: of the CPU in an inference, None if they were not counted.
     """
 
-    board: str
-    npu: str
+    system: System
     status: Status
-    short: tuple[str, ...]
+    short: tuple[str, ...] = ()
     need: Need | None = None
-    lacks: Mapping[str, int] = field(default_factory=dict)
-    estimate: dict[str, Any] | None = None
+    fit: Fit | None = None
+    estimate: Latency | None = None
+    instructions: int | None = None
     run: int | None = None
 
     def __post_init__(self) -> None:
         """Check what holds for each status."""
         assert bool(self.short) == (self.status not in (Status.RUNS, Status.UNKNOWN))
         assert (self.need is None) == (self.status in (Status.OTHER_NPU, Status.CANNOT_LOAD))
+        assert self.fit is None or (self.fit.status, self.fit.need) == (self.status, self.need)
 
     @property
     def runs(self) -> bool:
         """Whether this board can run the file."""
         return not self.short
 
+    @property
+    def cpu(self) -> dict[str, Any] | None:
+        """The CPU's part of an inference: instructions, and its time in ms, the least and usual."""
+        if self.instructions is None:
+            return None
+        ms, low_ms = cpu.milliseconds(self.instructions, self.system)
+        return {"instructions": self.instructions, "ms": ms, "low_ms": low_ms}
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, float]:
+        """For sorting: what runs, in order of its time; then bounds, then what has no time."""
+        time = self.estimate
+        if not time:
+            return not self.runs, True, True, 0.0
+        more = self.cpu["low_ms"] if self.cpu else 0.0
+        return (
+            not self.runs,
+            False,
+            time.is_bound,
+            more + (time.low_ms if time.is_bound else time.milliseconds),
+        )
+
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        need = self.need.as_dict() if self.need else None
-        plain = {"short": list(self.short), "lacks": dict(self.lacks), "need": need}
-        return vars(self) | {"runs": self.runs} | plain
+        """Plain data, for JSON: of a Fit, of a Latency, and more."""
+        board = self.system.board if self.status is Status.OTHER_NPU else None
+        return (self.fit.as_dict() if self.fit else _NO_FIT) | {
+            "board": self.system.name,
+            "npu": ", ".join(board.npus) if board else self.system.npu,
+            "weights": self.system.weights.name,
+            "status": str(self.status),
+            "runs": self.runs,
+            "short": list(self.short),
+            "need": self.need.as_dict() if self.need else None,
+            "estimate": self.estimate.as_dict() if self.estimate else None,
+            "cpu": self.cpu,
+            "run": self.run,
+        }
 
 
 class Examination:
@@ -124,33 +161,46 @@ class Examination:
         self.reference = reference if file.description.compiled else file
         self.runs: list[Run] = []
         self.rejected = ""  # by LiteRT, and why
+        self.uncounted = ""  # why the CPU's part is unknown
         self._ui, self._steps, self._reserve = ui, steps, reserve
         self._known: dict[tuple[str, str, str], int] = {}
+        self._instructions: dict[int, int | None] = {}
 
-    def row(self, chosen: BoardSetup, estimate: Latency | None = None) -> Row:
-        """The row of one NPU, which may be another than the file's; `estimate`: if it is known."""
-        if not setup.runs_on(self.file, chosen):
-            other = f"compiled for {self.file.description.npu}, another NPU"
-            return Row(chosen.name, ", ".join(chosen.board.npus), Status.OTHER_NPU, (other,))
-        self._ui.note(f"{chosen.name}: {chosen.npu}")
-        system = chosen.system
+    def row(self, system: System) -> Row:
+        """The row of one board or chip with one NPU, which may be another than the file's."""
+        own = self.file.description.npu
+        if self.file.description.compiled and own not in (None, system.npu):
+            return Row(system, Status.OTHER_NPU, (f"compiled for {own}, another NPU",))
+        self._ui.note(f"{system.name}: {system.npu}")
         index = self._run(system)
         run = self.runs[index]
         if run.file is None:
-            why = (run.refused,)
-            return Row(system.name, system.npu, Status.CANNOT_LOAD, why, run=index)
+            return Row(system, Status.CANNOT_LOAD, (run.refused,), run=index)
         need = Need.of(latency.as_written(self.file, run.file, system.name))
-        fits, time = None, None
-        if chosen.facts:
-            room = fit.room_of(chosen.facts, self._reserve)
-            fits = fit.check(need, replace(room, npus=(system.npu,))) if room else None
-        if run.npu:
-            whole = (estimate or latency.estimate(run.file, system)).as_dict()
-            time = {key: whole[key] for key in ("ms", "low_ms", "high_ms", "basis")}
-        name, npu = system.name, system.npu
-        if fits is None:
-            return Row(name, npu, Status.UNKNOWN, (), need, {}, time, index)
-        return Row(name, npu, fits.status, fits.short, need, fits.lacks, time, index)
+        fits = fit.on_board(need, system, self._reserve)
+        return Row(
+            system,
+            fits.status if fits else Status.UNKNOWN,
+            fits.short if fits else (),
+            need,
+            fits,
+            latency.estimate(run.file, system) if run.npu else None,
+            self._counted(index) if system.cpu_mhz else None,
+            index,
+        )
+
+    def _counted(self, index: int) -> int | None:
+        """Instructions of the CPU, if it computes operators beside the NPU."""
+        file = self.runs[index].file
+        if file is None or not file.description.npu or not file.description.cpu_operators:
+            return None
+        if index not in self._instructions:
+            self._instructions[index] = None
+            try:
+                self._instructions[index] = cpu.instructions(file)
+            except (BoardError, InputError, SetupError) as error:
+                self.uncounted = str(error).splitlines()[0]
+        return self._instructions[index]
 
     def run(self, system: System) -> Run:
         """The run of the form for this system."""
@@ -185,7 +235,8 @@ class Examination:
             run = Run(made.description.npu, made, warnings=tuple(warnings))
             return self._compared(run, made)
         except (BoardError, InputError) as error:
-            return Run(npu, refused=self._reason(error))
+            remedies = tuple(line.removeprefix("  ") for line in str(error).splitlines()[1:])
+            return Run(npu, refused=self._reason(error), remedies=remedies)
 
     def _reason(self, error: ToolError) -> str:
         """The reason alone, without the file's name; remedies follow on lines of their own."""

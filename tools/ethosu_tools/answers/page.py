@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of `ethosu report`: a single HTML file without scripts or external resources."""
+"""The page of `ethosu check --html`: a single file without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ..base import svg
-from ..compile import reasons
+from ..compile import leftover
 from ..sim import fit
 from ..sim.table import Layer
-from . import answer, memory, picture, roofline, text, views
+from . import answer, text, views
+from .pictures import memory, picture, roofline
 from .subject import Subject
 
 PAGE = """\
@@ -38,17 +39,15 @@ table { border-collapse: collapse; font-size: 13px; white-space: nowrap }
 th, td { padding: 3px 10px 3px 0; text-align: right; border-bottom: 1px solid #ddd }
 th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left }
 td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 16em; max-width: 32em }
-.boards table { white-space: normal; font-size: 14px }
-.boards th, .boards td { text-align: left; vertical-align: top; overflow-wrap: break-word }
-.boards th:nth-child(-n+2), .boards td:nth-child(-n+2) { min-width: 0; white-space: nowrap }
+.boards td:first-child { min-width: 0 }
 @media (max-width: 700px) {
-  .boards table { font-size: 11.5px }
-  .layers table, .layers tbody, .layers thead { display: block }
-  .layers tr { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); padding: 4px 0;
-    border-bottom: 1px solid #8886 }
-  .layers th, .layers td { border: 0; text-align: left; white-space: normal;
-    overflow-wrap: anywhere }
-  .layers th:first-child, .layers td:first-child { grid-column: 1 / -1; max-width: none }
+  table, tbody { display: block }
+  tr { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); padding: 4px 0;
+    border-bottom: 1px solid #8886; column-gap: 8px }
+  th, td { border: 0; text-align: left; white-space: normal; overflow-wrap: anywhere; padding: 0 }
+  th:first-child, td:first-child { grid-column: 1 / -1; max-width: none; font-weight: 600 }
+  .boards tr { grid-template-columns: 7.5em 7em minmax(0, 1fr) }
+  .boards td:nth-child(2) { white-space: nowrap }
   .bars { grid-template-columns: 1fr } .bars .name { text-align: left; margin-top: 4px }
   .map text { font-size: 18px } .map .name { font-size: 13px } .plot text { font-size: 17px }
   .plot .heading { font-size: 14px }
@@ -65,7 +64,7 @@ _NAMED = 3
 
 
 def build(subject: Subject, data: dict[str, Any]) -> str:
-    """The whole page; `data` is that of `ethosu report`, with the answer of `ethosu check`."""
+    """The whole page; `data` is the answer of `ethosu check`, the subject its first row."""
     title = (
         f"{Path(str(subject.file)).name} on {subject.system.npu if subject.estimate else 'the CPU'}"
     )
@@ -77,7 +76,7 @@ def build(subject: Subject, data: dict[str, Any]) -> str:
         f"<title>{escape(title)}</title><style>{svg.STYLE}\n{PAGE}</style></head><body>",
         f"<h1>{escape(title)}</h1>",
         *_answer(data),
-        *_reasons(data),
+        *_left(data),
         "<h2>Details</h2>",
         _facts(subject),
         "<h2>Layers</h2>",
@@ -134,23 +133,20 @@ def _answer(data: dict[str, Any]) -> Iterator[str]:
     proven = all(run["exact"] for run in data["runs"])
     kind = "bad" if wrong or not runs else "good" if proven else "unsure"
     yield f'<p class="verdict {kind}"><b>{_text(data["verdict"])}</b></p>'
-    yield f"<p>{escape(data['speed'])}</p>"
-    yield from (f"<p>{escape(remark)}</p>" for remark in answer.remarks(data))
+    first = data["boards"][0]
+    yield f"<p>{escape(answer.speed(first))}</p>"
     head, *rows = answer.cells(data)
     yield _wide(views.html(head, rows), "boards")
-    if any(text.BRACKET in cell for row in rows for cell in row):
-        yield f"<p>{escape(text.BRACKETS)}</p>"
-    if data["fit"]:
-        yield f"<p>Fit: {escape(fit.describe(data['fit']))}</p>"
-    if data["note"]:
-        yield f"<p>{_text(data['note'])}</p>"
+    yield from (f"<p>{_text(note)}</p>" for note in answer.notes(data))
+    if first["used"]:
+        yield f"<p>Fit: {escape(fit.describe(first))}</p>"
 
 
-def _reasons(data: dict[str, Any]) -> Iterator[str]:
+def _left(data: dict[str, Any]) -> Iterator[str]:
     """Why operators are on the CPU, by Vela."""
-    if data["reasons"]:
+    if rows := leftover.text(data["leftover"]):
         yield "<h2>Left to the CPU</h2><ul>"
-        for first, *rule in reasons.text(data["reasons"]):
+        for first, *rule in rows:
             yield f"<li>{'<br>'.join(map(escape, (first, *rule)))}</li>"
         yield "</ul><p><code>ethosu compile --try</code> tries what brings them to the NPU.</p>"
 
@@ -211,8 +207,16 @@ def _summary(subject: Subject) -> str:
 def _without_layer(subject: Subject) -> Iterator[str]:
     """Operators of the source whose numbers no layer has."""
     named = {layer.name.split(" ")[0] for layer in subject.layers}
-    operators = subject.source.graph.operators if subject.source else []
-    gone = [f"{n} {each.name}" for n, each in enumerate(operators) if str(n) not in named]
+    whole = {layer.name for layer in subject.layers}  # without a number, if it is on the CPU
+    graph = subject.source.graph if subject.source else None
+    operators = graph.operators if graph else ()
+    gone = [
+        f"{n} {each.name}"
+        for n, each in enumerate(operators)
+        if graph
+        and str(n) not in named
+        and f"{each.name} {graph.tensors[each.outputs[0]].name}" not in whole
+    ]
     if gone and len(gone) < len(operators):
         yield f"Without a row, because Vela merged or removed them: {', '.join(gone)}."
 

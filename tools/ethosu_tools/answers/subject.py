@@ -41,9 +41,6 @@ class Subject:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         peak = views.peak(self.system.npu)
-        estimate = self.estimate.as_dict() if self.estimate else None
-        if estimate:
-            del estimate["layers"]
         return {
             "model": str(self.file),
             "npu": self.system.npu if self.estimate else None,
@@ -51,19 +48,16 @@ class Subject:
             "bytes": len(self.file.data),
             "arena": self.info["arena_size"],
             "cycles": self.cycles,
-            "estimate": estimate,
+            "estimate": self.estimate.as_dict() if self.estimate else None,
             "fit": self.fits and self.fits.as_dict(),
             "layers": [views.as_dict(each, self.cycles, peak) for each in self.layers],
         }
 
 
-def examine(
-    file: ModelFile, system: System, reference: ModelFile | None = None, reserve: int = 0
-) -> Subject:
+def examine(file: ModelFile, system: System, reference: ModelFile | None = None) -> Subject:
     """Compile a model for a system, unless it is already compiled, and estimate it.
 
-    `reference` is the model before compilation, if different from `file`; `reserve` are bytes of
-    the board's heap that are not for the model.
+    `reference` is the model before compilation, if different from `file`.
     """
     source, given = reference, file
     if not file.description.compiled:
@@ -76,5 +70,5 @@ def examine(
     operations, memories = (estimate.operations, system.memories) if estimate else ([], ())
     rows = table.by_operator(file, operations, memories)
     need = Need.of(latency.as_written(given, file, system.name))
-    fits = fit.on_board(need, system, reserve)
+    fits = fit.on_board(need, system)
     return Subject(source, file, system, estimate, rows, info, fits)

@@ -3,23 +3,13 @@
 
 from typing import Any
 
-from .. import boards
 from ..base.ui import counted
-from ..sim import figures, fit
+from ..sim import figures
 
-# Notes below a table: basis of its figures, and what is unknown.
-LEGEND = (
-    "Milliseconds; the interval is 30 % below 0.2 ms, otherwise 20 %, from measurements of chips.",
-    "Only a lower bound (>=) is known for Ethos-U65 and U85, for weights or tensors outside the",
-    "chip, and for boards whose memory speeds are guesses. CPU operators are not included.",
-    "Fits: the arena fits into the board's heap, and the file into /rom, or what is missing.",
-    "Unknown for chips. `ethosu compile --board BOARD` says what would help.",
-)
-
-
-figure, interval, frames = figures.time, figures.bounds, figures.frames
-BRACKET = " ms ("
+figure, frames = figures.time, figures.frames
+BRACKET = " ("
 BRACKETS = "In brackets: the range that measurements of chips suggest, or the minimum (>=)."
+CPU = "CPU: instructions on an emulated board, at two per cycle; slow memory adds to it."
 
 
 def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
@@ -37,25 +27,5 @@ def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
         ("bound by", shares),
     ]
     lines += [("CPU", f"not included: {operators}")] if operators else []
-    if "cpu" in data:
-        lines += [("CPU", line) for line in _cpu_time(data["cpu"], data["low_ms"])]
-    elif operators:
-        lines += [("", "`ethosu profile --on qemu` counts their instructions")]
-    lines += [("faster", hint) for hint in data.get("hints", [])]
-    if "blind_point" in data:
-        lines += [("for scale", boards.BlindPoint(**data["blind_point"]).text)]
-    lines += [("fits", fit.describe(data["fit"]))] if "fit" in data else []
-    lines += [("picture", data["picture"])] if "picture" in data else []
+    lines += [("", "`ethosu profile --on qemu` counts their instructions")] if operators else []
     return lines
-
-
-def _cpu_time(row: dict[str, Any], npu_ms: float) -> tuple[str, ...]:
-    """Bounds of the CPU time, and of the sum if the NPU has to wait for the CPU."""
-    text = f"{row['instructions']:,} instructions: driver, runtime, CPU operators, Python's call"
-    if row["ms"] is None:
-        return (f"{text}; the CPU clock is unknown",)
-    return (
-        text,
-        f"at least {row['low_ms']:.3g} ms at {row['clock_mhz']:g} MHz, {row['ms']:.3g} ms at one "
-        f"per cycle, more with slow memory; with the NPU at least {npu_ms + row['low_ms']:.3g} ms",
-    )

@@ -9,7 +9,7 @@ others of an emulator (`any_npu`) count with --board, or if no board has the NPU
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -163,26 +163,37 @@ def _select(file: ModelFile | None, board: str | None, npu: str | None) -> tuple
     return boards.DEFAULT, Why.EMULATOR
 
 
-def every(file: ModelFile, board: str | None = None) -> Iterator[BoardSetup]:
-    """Each board with each NPU to look at for this file; with a `board`, only those of that one.
+def every(
+    file: ModelFile,
+    board: str | None = None,
+    npu: str | None = None,
+    weights: str | None = None,
+    *,
+    ui: Ui | None = None,
+) -> Iterator[BoardSetup]:
+    """Each board with each NPU to look at for this file; of one board, or with one NPU.
 
-    A compiled file has one NPU: `runs_on` is false for boards without it, which come with their
-    first NPU. The emulator's choice of a board counts if it is named.
+    A compiled file has one NPU: boards without it come with their first one. What only an emulator
+    has counts if the board is named, or if no board has this NPU.
     """
+    if npu:
+        having: list[str | None] = [name for name in boards.names() if npu in _npus(name)]
+        for name in [board] if board else having or [None]:
+            yield resolve(file, name, npu, weights, ui=ui)
+        return
     own, compiled = file.description.npu, file.description.compiled
     for name in [boards.full_name(board)] if board else boards.names():
-        facts = boards.load(name)
-        why = Why.OPTION if board else Why.DEFAULT
-        can = targets.npus_of(facts) if board else facts.npus
-        npus = facts.npus if not compiled else (own,) if own in can else facts.npus[:1]
-        for npu in npus:
-            if npu:
-                yield BoardSetup(name, npu, why, boards.load(name, npu), npu in facts.npus)
+        had = [each for each in _npus(name) if each]
+        can = targets.npus_of(boards.load(name)) if board and name in boards.names() else had
+        one = [each for each in can if each and each == own] or had[:1]
+        for each in one if compiled else had:
+            yield resolve(None, name, each, weights, ui=ui if board else None)
 
 
-def runs_on(file: ModelFile, setup: BoardSetup) -> bool:
-    """Whether the file is for this NPU, or for any."""
-    return file.description.npu in (None, setup.npu) or not file.description.compiled
+def _npus(name: str) -> Sequence[str]:
+    """The NPUs of a board or chip."""
+    chips = boards.chips()
+    return (chips[name]["npu"],) if name in chips else boards.load(name).npus
 
 
 def emulated(

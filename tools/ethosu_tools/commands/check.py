@@ -1,39 +1,53 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu check`: tell whether a model file runs, where, how exactly and how fast, or why not."""
+"""`ethosu check`: tell whether a model runs, where, how exactly and how fast, or why not."""
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from .. import boards
-from ..answers import answer, on_boards, rules, runtimes, traits
+from ..answers import answer, faster, on_boards, page, rules, runtimes, subject, traits, views
 from ..base import verification
-from ..base.errors import InputError, MismatchError
+from ..base.errors import InputError, MismatchError, UsageError
+from ..base.files import Output, write_whole
 from ..base.ui import Ui
-from ..boards import setup
+from ..boards import setup, systems, targets
+from ..boards.systems import System
+from ..compile import load
 from ..model import ANY, ModelFile
 from ..model.tflite import signatures
-from ..model.vela_versions import add_data_option
+from ..model.vela_versions import add_data_option, warn
 from ..sim import fit
 
 EPILOG = """\
 The file may come from any tool: a .tflite as trained, or compiled by any release of Vela, Seeed,
 OpenMV, Edge Impulse or Arm; an ExecuTorch program. A file that was never compiled is compiled for
 the NPU of each board, and its results are compared with TFLite's reference kernels, bit by bit. For
-a compiled file this needs the original: --reference. Milliseconds are those of the NPU, as of
-`ethosu estimate`, without CPU operators.
+a compiled file this needs the original: --reference.
+
+    ethosu check model.tflite
+    ethosu check model_vela.tflite --reference model.tflite --board GROVE_VISION_AI_V2
+    ethosu check kws.tflite vww.tflite                    a column for each file
+    ethosu check model.tflite --board BOARD --html page.html
+    ethosu check model.tflite --npu ethos-u55-128 --config mine.ini --system-config MY_CHIP
+
+Boards come in order of their speed, then those with only a lower bound (>=). The time follows
+Vela's performance model, per operation, and adds what that omits: partial blocks at the edges,
+memory that is read again for each block, copies that overlap with kernels, and the speeds of the
+chip's memories. docs/latency.md compares it with measurements of chips; the range in brackets comes
+from there: 30 % below 0.2 ms, otherwise 20 %. Only a lower bound is given where no chip was
+measured: for Ethos-U65 and U85, for weights or tensors outside the chip, and for boards whose
+memory speeds are guesses. If operators stay on the CPU, their instructions are counted on an
+emulated board. `ethosu profile` has the time of each layer.
 
 The limits of other runtimes are read in their sources, which --json names, at one commit; your
 build may have others. docs/errors.md explains what they print.
 
-    ethosu check model.tflite
-    ethosu check model_vela.tflite --reference model.tflite --board GROVE_VISION_AI_V2
-
 The exit code is 0 if at least one board (with --board: this one) runs it, 6 if it runs but values
-differ from the reference, else 3. If the file has several signatures, the model of each is checked;
-the exit code is then the worst.
+differ from the reference, else 3. If there are several files, or a file has several signatures, the
+exit code is the worst.
 """
 # Exit codes, the worst first.
 _BY_WEIGHT = (InputError.exit_code, MismatchError.exit_code)
@@ -41,9 +55,11 @@ _BY_WEIGHT = (InputError.exit_code, MismatchError.exit_code)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("model", type=Path, metavar="FILE", help=ANY)
+    parser.add_argument("models", type=Path, nargs="+", metavar="FILE", help=ANY)
     add_data_option(parser)
-    boards.add_option(parser, "check this board only", "all boards")
+    systems.add_board(parser, "--board", "all boards")
+    targets.add_npu_option(parser, "this NPU only (default: all)", default=None)
+    parser.add_argument("--weights", metavar="MEMORY", help="memory of --board for the weights")
     parser.add_argument(
         "--reference",
         type=Path,
@@ -51,12 +67,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the original of a compiled model: compare with TFLite's reference kernels",
     )
     fit.add_reserve_option(parser)
+    parser.add_argument(
+        "--html",
+        type=Output,
+        metavar="FILE",
+        help="write a page: the answer, and the layers, the memory over time and the traffic on "
+        "the fastest board, or on --board",
+    )
     verification.add_option(parser)
+    others = parser.add_argument_group("other systems")
+    others.add_argument(
+        "--chips",
+        action="store_true",
+        help="also chips without a board here, other memories, and Vela's example of each NPU",
+    )
+    others.add_argument(
+        "--config", type=Path, metavar="INI", help="your own Vela configuration file, with --npu"
+    )
+    others.add_argument("--system-config", help="section of that file: clock and memories")
+    others.add_argument(
+        "--memory-mode",
+        default="Shared_Sram",
+        help="placement of weights and tensors there (default: Shared_Sram)",
+    )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Examine the file; if it has several signatures, the model of each."""
-    file = ModelFile(args.model, args.data)
+    """Examine each file; if it has several signatures, the model of each."""
+    _refuse(args)
+    found = [_of_file(args, ui, path) for path in args.models]
+    if len(found) == 1:
+        return found[0]
+    return {"models": found, "exit_code": _worst(found)}
+
+
+def _refuse(args: argparse.Namespace) -> None:
+    """UsageError for options that exclude each other."""
+    if args.models[1:] and (args.reference or args.html or args.data):
+        raise UsageError("--reference, --html and --data are of one file")
+    if args.config and (not (args.npu and args.system_config) or args.board or args.weights):
+        raise UsageError(
+            "--config needs --npu and --system-config, and excludes --board and --weights"
+        )
+    if args.system_config and not args.config:
+        raise UsageError("--system-config is a section of the file given by --config")
+    if args.chips and (args.board or args.config):
+        raise UsageError("--chips is for all boards: it excludes --board and --config")
+    if args.reserve and (args.config or args.board in boards.chips()):
+        name = args.system_config or args.board
+        raise UsageError(f"--reserve is a part of a board's heap, but {name} has no known heap")
+    if args.weights and not args.board:
+        raise UsageError("--weights is a memory of one board: select it with --board")
+
+
+def _of_file(args: argparse.Namespace, ui: Ui, path: Path) -> dict[str, Any]:
+    file = ModelFile(path, args.data)
+    warn(ui, file)
     reference = ModelFile(args.reference) if args.reference else None
     answers = {}
     for each in signatures.each(file):
@@ -66,12 +132,16 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if len(answers) == 1:
         return first
     verdicts = "; ".join(f"{name}: {found['verdict']}" for name, found in answers.items())
-    codes = [found["exit_code"] for found in answers.values()]
     return first | {
         "verdict": f"{len(answers)} signatures: {verdicts}",
         "signatures": answers,
-        "exit_code": next((code for code in _BY_WEIGHT if code in codes), 0),
+        "exit_code": _worst(answers.values()),
     }
+
+
+def _worst(answers: Iterable[dict[str, Any]]) -> int:
+    codes = [found["exit_code"] for found in answers]
+    return next((code for code in _BY_WEIGHT if code in codes), 0)
 
 
 def _examine(
@@ -80,13 +150,15 @@ def _examine(
     """The answer for one model."""
     facts = traits.of(file)
     examination = on_boards.Examination(file, reference, ui, reserve=args.reserve)
-    rows = []
-    for each in setup.every(file, args.board):
-        if args.board and each.remark:
-            ui.remark(each.remark)
-        rows.append(examination.row(each))
+    rows = [examination.row(system) for system in _systems(args, ui, file)]
+    if not rows:
+        raise InputError(f"no board or chip has {args.npu or file.description.npu}")
+    rows.sort(key=lambda row: row.rank)
+    first = rows[0]
     seen = replace(facts, rejected=examination.rejected)
     runs = [run.as_dict() for run in examination.runs]
+    made = examination.runs[first.run].file if first.run is not None else None
+    time = first.estimate if first.runs else None
     found = {
         "model": str(file),
         "bytes": len(file.whole),
@@ -95,16 +167,40 @@ def _examine(
         "npu": facts.npu,
         "vela": facts.vela,
         "cpu_operators": examination.cpu_operators,
+        "uncounted": examination.uncounted,
         "scratch_bytes": facts.scratch,
         "planned_bytes": facts.planned,
         "boards": [row.as_dict() for row in rows],
         "runs": runs,
+        "faster": faster.changes(file, made, time, args.reserve) if made and time else [],
+        "leftover": load.leftover_of(file, first.system),
         "runtimes": runtimes.verdicts(seen),
     }
-    return {"verdict": answer.verdict(found), **found, "exit_code": _exit_code(rows, runs)}
+    if len(rows) == 1 and (point := boards.blind_point(first.system.name)):
+        found["blind_point"] = asdict(point)
+    found = {"verdict": answer.verdict(found), **found, "exit_code": _exit_code(rows, runs)}
+    if args.html and made:
+        examined = subject.examine(file, first.system, reference)
+        write_whole(args.html, page.build(examined, found).encode())
+        found["html"] = str(args.html)
+    return found
 
 
-def _exit_code(rows: Sequence[on_boards.Row], runs: Sequence[dict[str, Any]]) -> int:
+def _systems(args: argparse.Namespace, ui: Ui, file: ModelFile) -> Iterator[System]:
+    """What to look at."""
+    if args.config:
+        yield systems.custom(args.npu, args.config, args.system_config, args.memory_mode)
+    elif args.chips:
+        own = file.description.npu
+        for system in systems.every():
+            if args.npu in (None, system.npu) and own in (None, system.npu):
+                yield system
+    else:
+        for each in setup.every(file, args.board, args.npu, args.weights, ui=ui):
+            yield each.system
+
+
+def _exit_code(rows: list[on_boards.Row], runs: list[dict[str, Any]]) -> int:
     used = [runs[row.run] for row in rows if row.runs and row.run is not None]
     if not used:
         return InputError.exit_code
@@ -112,7 +208,14 @@ def _exit_code(rows: Sequence[on_boards.Row], runs: Sequence[dict[str, Any]]) ->
 
 
 def render(data: dict[str, Any]) -> str:
-    """The verdict first, then why, then the details; of each signature if there are several."""
+    """The verdict first, then why, then the details; several files as a table."""
+    if "models" in data:
+        lines = [
+            line
+            for each in data["models"]
+            for line in answer.wrapped(f"{each['model']}: {each['verdict']}")
+        ]
+        return "\n".join([views.text(*answer.side_by_side(data["models"])), "", *lines])
     if "signatures" not in data:
         return _render_one(data)
     parts = [
@@ -132,4 +235,5 @@ def _render_one(data: dict[str, Any]) -> str:
     lines += [
         line for each in data["runtimes"] for line in answer.wrapped(f"- {rules.sentence(each)}")
     ]
-    return "\n".join([*lines, "", "docs/errors.md explains their messages."])
+    lines += ["docs/errors.md explains their messages.", "", *answer.following(data)]
+    return "\n".join(lines).rstrip()

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import boards
-from ..answers import arena, contents, text
+from ..answers import contents, text
+from ..answers.pictures import arena
 from ..base import addons
 from ..base.errors import (
     BoardError,
@@ -24,7 +25,7 @@ from ..base.errors import (
 from ..base.files import Output, keep, read_whole, write_all, write_whole
 from ..base.ui import Ui
 from ..boards import BoardFacts, setup, targets
-from ..compile import convert, load, plan, vela, vela_defects
+from ..compile import convert, known, load, plan, vela
 from ..compile.plan.fold import fold_quantization
 from ..compile.strip import strip_checked
 from ..debug import remedies
@@ -359,13 +360,12 @@ def _compile(
     data = {"model": str(output), "report": args.vela_report and str(args.vela_report), **facts}
     if args.debug_db:
         data["debug_db"] = str(args.debug_db)
-    data["warnings"] += vela_defects.warnings(source, made)
 
     def try_changes_of(made: ModelFile) -> tuple[dict[str, Any], dict[Path, bytes]]:
         ui.note("trying changes of the model")
         system = setup.resolve(None, board.name if board else None, npu).system
         run = partial(run_vela, Change())
-        return option.run(args, (model, source, made), run, system, data["reasons"])
+        return option.run(args, (model, source, made), run, system, data["leftover"])
 
     ui.note("loading it as on a board")
     try:
@@ -387,6 +387,8 @@ def _compile(
                     original = signatures.select(model, each.signature)
                     load.check(original, each, last=load.FORCE)
                 data["proof"] = _run_once(source, made)
+            if data.get("proof", {}).get("differing") != 0:
+                data["warnings"] += known.warnings(source, made)
             data |= contents.describe_signatures(made)
     except CannotRunError as error:
         found, files = try_changes_of(made) if option.asked(args) else ({}, {})
@@ -441,7 +443,8 @@ def _run_once(source: ModelFile, made: ModelFile) -> dict[str, Any]:
     except BoardError as error:
         raise CannotRunError(f"{source} can't run here: {error}\n  {load.FORCE}") from error
     try:
-        return Difference.of_outputs(found, [Oracle(source).step(given[0])]).as_dict()
+        proof = Difference.of_outputs(found, [Oracle(source).step(given[0])]).as_dict()
+        return proof | {"note": known.known_of(source.graph) if proof["differing"] else ""}
     except (InputError, SetupError) as error:
         return {"why": str(error)}
 
@@ -455,11 +458,13 @@ def _proved(data: dict[str, Any]) -> list[str]:
         return [f"checked    not compared with TFLite's reference kernels: {found['why']}"]
     if not found["differing"]:
         return ["checked    one random input: every value equals TFLite's reference kernels"]
-    return [
-        f"warning    wrong results: {found['differing']:,} of {found['values']:,} values of one "
-        f"random input differ from TFLite's reference kernels, by at most {found['largest']:g}; "
-        "`ethosu bisect` finds the layer"
-    ]
+    said = (
+        f"{found['differing']:,} of {found['values']:,} values of one random input differ from "
+        f"TFLite's reference kernels, by at most {found['largest']:g}"
+    )
+    if found["note"]:
+        return [f"checked    {said}, {found['note']}"]
+    return [f"warning    wrong results: {said}; `ethosu bisect` finds the layer"]
 
 
 def _check_fit(
@@ -569,7 +574,7 @@ def _add_latency(
 ) -> dict[str, bytes]:
     """Estimate the latency on the board, or else on the default board; returns it as metadata."""
     if own_system or (board and not board.estimate):
-        data["latency_error"] = "use `ethosu estimate` with your Vela configuration file"
+        data["latency_error"] = "use `ethosu check` with your Vela configuration file"
         return {}
     try:
         system = setup.resolve(None, board.name if board else None, npu).system
@@ -577,7 +582,7 @@ def _add_latency(
     except (BoardError, InputError, SetupError) as error:  # the model is complete without it
         data["latency_error"] = str(error)
         return {}
-    data["latency"] = {key: value for key, value in estimate.as_dict().items() if key != "layers"}
+    data["latency"] = estimate.as_dict()
     return latency.metadata(estimate) if board else {}
 
 
@@ -605,7 +610,7 @@ def _fit(data: dict[str, Any]) -> list[str]:
 
 
 def _latency(data: dict[str, Any]) -> list[str]:
-    """The lines about latency, in the format of `ethosu estimate`."""
+    """The lines about latency, in the format of `ethosu profile`."""
     if "latency_error" in data:
         return [f"latency    not estimated: {data['latency_error']}"]
     return [f"{key:<10} {line}" for key, line in text.summary(data["latency"])]

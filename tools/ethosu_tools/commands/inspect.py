@@ -5,7 +5,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ..answers import arena, contents, picture
+from ..answers import contents
+from ..answers.pictures import arena, picture
 from ..base.errors import UsageError
 from ..base.files import Output
 from ..base.ui import Ui

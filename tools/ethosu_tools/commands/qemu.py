@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timed",
         action="store_true",
-        help="an inference takes the time that `ethosu estimate` reports for the board (default: "
+        help="an inference takes the time that `ethosu check` reports for the board (default: "
         "the time that its simulation takes)",
     )
     parser.add_argument("--firmware", type=Path, help="firmware image to run (ELF)")

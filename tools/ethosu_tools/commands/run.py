@@ -7,22 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import boards
+from ..answers import outputs
 from ..base import verification
-from ..base.errors import MismatchError, UsageError
+from ..base.errors import UsageError
 from ..base.files import Output
 from ..base.ui import Ui
 from ..boards import coherence, targets
 from ..boards.setup import CONSOLES, emulated
-from ..compile.known import known_of
 from ..link.open import open_runner
 from ..model import RUNNABLE, Case, ModelFile, Tensor, arrays, reading
-from ..model.arrays import Array, Feed
+from ..model.arrays import Feed
 from ..model.tflite import signatures
 from ..model.vela_versions import add_data_option, open_model
-from ..sim.difference import EXECUTORCH, Difference
 
 EPILOG = """\
 Arrays have the keys "0", "1", ... in the order of the model's inputs and outputs; in --input, the
@@ -113,13 +110,14 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         for row in runner.run(feed):
             rows.append(row)
             progress(len(rows), feed.steps)
-    outputs = arrays.collect(rows, has_time=feed.has_time)
+    found = arrays.collect(rows, has_time=feed.has_time)
     if args.output:
-        arrays.save(args.output, outputs)
+        arrays.save(args.output, found)
     if args.reference:
-        compare(file, rows, feed, args.reference, ui, args.signature)
-    for index, (row, case) in enumerate(zip(rows, cases, strict=False)):
-        _compare_case(index, row, case)
+        original = signatures.select(ModelFile(args.reference), args.signature)
+        with ui.progress("running the reference kernels") as progress:
+            outputs.compare(file, rows, feed, original, progress)
+    outputs.compare_cases(rows, cases)
     return {
         "model": str(args.model),
         "signature": args.signature,
@@ -127,10 +125,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "npu": runner.npu,
         "steps": feed.steps,
         "output": str(args.output) if args.output else None,
-        "outputs": {
-            key: {"dtype": str(array.dtype), "shape": list(array.shape), **_values(array)}
-            for key, array in outputs.items()
-        },
+        "outputs": {key: outputs.summary(array) for key, array in found.items()},
         "equals_reference": True if args.reference else None,
         "cases": len(cases),
         "seed": None if args.input or cases else args.seed,
@@ -147,66 +142,11 @@ def _random(tensors: Sequence[Tensor], args: argparse.Namespace, *, positive: bo
     return replace(arrays.as_feed(rows), has_time=feed.has_time)
 
 
-def _values(array: Array) -> dict[str, Any]:
-    """The range of an output, and where its largest value is."""
-    if not array.size or not np.issubdtype(array.dtype, np.number):
-        return {}
-    largest = np.unravel_index(int(array.argmax()), array.shape)
-    return {
-        "min": array.min().item(),
-        "max": array.max().item(),
-        "largest_at": [int(index) for index in largest],
-    }
-
-
 def _cases(file: ModelFile) -> tuple[Case, ...]:
     """Test cases of the method that is run, arranged as in memory."""
     cases = [case for case in file.cases if case.method == "forward"]
     with reading(file):
         return tuple(case.arrange(file.methods["forward"]) for case in cases)
-
-
-def _compare_case(index: int, found: Sequence[Array], case: Case) -> None:
-    for key, (array, expected) in enumerate(zip(found, case.outputs, strict=True)):
-        difference = Difference.of([array], [expected], tolerance=EXECUTORCH)
-        if difference.differing:
-            raise MismatchError(
-                f"output {key} of case {index} differs from the expected output in "
-                f"{difference.differing} of {difference.values} values"
-            )
-
-
-def compare(
-    file: ModelFile,
-    rows: Sequence[Sequence[Array]],
-    feed: Feed,
-    reference: Path,
-    ui: Ui,
-    signature: str | None = None,
-) -> None:
-    """Raise MismatchError unless every output of every step equals the reference's."""
-    from ..sim.oracle import Oracle, check_original
-
-    original = signatures.select(ModelFile(reference), signature)
-    check_original(original, file)
-    oracle = Oracle(original)
-    with ui.progress("running the reference kernels") as progress:
-        for step, outputs in enumerate(rows):
-            progress(step, feed.steps)
-            for key, pair in enumerate(zip(outputs, oracle.step(feed.step(step)), strict=True)):
-                _compare_one(f"output {key} of step {step}", *pair, original)
-
-
-def _compare_one(name: str, found: Array, expected: Array, reference: ModelFile) -> None:
-    difference = Difference.of([found], [expected])
-    if difference.differing:
-        why = known_of(reference.graph)
-        known = f", {why}" if why else ""
-        raise MismatchError(
-            f"{name} differs from the reference in {difference.differing} of {difference.values} "
-            f"values, by up to {difference.largest:g}{known}; `ethosu validate --reference` checks "
-            "a whole data set"
-        )
 
 
 def render(data: dict[str, Any]) -> str:

@@ -218,6 +218,9 @@ DEFECTS = (
 # Steps that an operator may be from TFLite's kernel on any NPU: tools/npu_sim/README.md says why.
 BOUNDS = {"ABS": 1, "ELU": 1, "UNIDIRECTIONAL_SEQUENCE_LSTM": 12}
 
+# Those that vela_defects.py describes with their operators.
+_WARNED = ("operators-of-equal-weights", "int32-bias-of-int16")
+
 # Why TFLite's kernel is wrong, not the NPU or the runtime: comparisons.cc scales int8 and uint8
 # only.
 _RAW = "which TFLite's kernel compares without their two scales, so that the result here is right"
@@ -245,6 +248,23 @@ def known(part: ModelFile, npu: str, release: str) -> list[Defect]:
     if len(found) > 1:  # it concerns all operators, so another one is more likely
         found.pop("shared-between-shapes", None)
     return list(found.values())
+
+
+def warnings(source: ModelFile, made: ModelFile) -> list[str]:
+    """Why results of a compiled model may be wrong: a sentence for each defect it may show.
+
+    The conditions of DEFECTS are necessary, not sufficient: only for a model that was seen to
+    differ, or that could not be compared.
+    """
+    found = vela_defects.warnings(source, made)
+    if source.is_program or not made.description.npu:
+        return found
+    rows = known(source, made.description.npu, made.vela_version or "")
+    return found + [
+        f"results may be wrong here, because Vela has the defect `{row.name}`: {row.text}"
+        for row in rows
+        if row.name not in _WARNED
+    ]
 
 
 def known_of(graph: Graph) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Vela's reasons for leaving operators to the CPU, from what it prints."""
+"""What a compiled model leaves to the CPU, and why, from what Vela prints."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -16,45 +16,51 @@ _BLOCK = re.compile(
     re.MULTILINE,
 )
 _ACTIVATION = "_act"
-# Vela prints None for CALL_ONCE, which it has no name for.
-_FREE = ("None", *RENAMING, *STATEFUL)
 # Its words that say nothing to a user.
 _PLAIN = {"Unsupported opType": "Vela has no NPU operation for it"}
 
 
 @dataclass(frozen=True)
-class Reason:
-    """Why Vela leaves an operator to the CPU; rule: what it accepts, "" if it does not say so."""
+class Leftover:
+    """An operator of the compiled model outside the NPU, and why.
+
+    output: the name of what it writes; dtype: of its first input. reason: Vela's, "" if it gives
+    none; rule: what Vela accepts, "" if it does not say so. kernel: whether the runtime has one.
+    """
 
     operator: str
     output: str
+    dtype: str
     reason: str
     rule: str
+    kernel: bool
+
+    def __post_init__(self) -> None:
+        """Check what holds for each: names of variables and other shapes compute nothing."""
+        assert self.operator not in (*RENAMING, *STATEFUL)
 
 
-def parse(report: str, source: ModelFile, compiled: ModelFile) -> list[Reason]:
-    """The reasons in Vela's output for the operators that it left to the CPU, in its order.
+def of(report: str, source: ModelFile, compiled: ModelFile) -> list[Leftover]:
+    """The operators of the compiled model that the CPU computes, with the reasons in Vela's output.
 
-    Without those that it removed later, and those that compute nothing: names of variables, their
-    values, other shapes.
+    Vela also gives reasons for operators that it removes later.
     """
-    left = {
-        graph.tensors[output].name
+    names = {tensor.name for graph in source.graphs for tensor in graph.tensors}
+    said = {_known(block["output"], names): block for block in _BLOCK.finditer(report)}
+    return [
+        Leftover(
+            operator.name,
+            output,
+            next((graph.tensors[index].dtype for index in operator.inputs if index >= 0), ""),
+            _PLAIN.get(why["reason"].strip(), why["reason"].strip()) if why else "",
+            why["rule"].rstrip() if why else "",
+            operator.known,
+        )
         for graph in compiled.graphs
         for operator in graph.operators
-        for output in operator.outputs
-        if output >= 0 and not operator.on_npu
-    }
-    names = {tensor.name for graph in source.graphs for tensor in graph.tensors}
-    return [
-        Reason(
-            block["kind"],
-            _known(block["output"], names),
-            _PLAIN.get(block["reason"].strip(), block["reason"].strip()),
-            block["rule"].rstrip(),
-        )
-        for block in _BLOCK.finditer(report)
-        if block["kind"] not in _FREE and left & {block["output"], _known(block["output"], names)}
+        if not operator.on_npu and operator.name not in (*RENAMING, *STATEFUL)
+        for output in [graph.tensors[index].name for index in operator.outputs[:1] if index >= 0]
+        for why in [said.get(_known(output, names))]
     ]
 
 
@@ -68,6 +74,8 @@ def text(rows: Sequence[dict[str, Any]]) -> list[list[str]]:
     """Each reason with its operators, and the rule below it; operators with one reason together."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
+        if not row["reason"]:
+            continue
         groups.setdefault((row["operator"], row["reason"], row["rule"]), []).append(row["output"])
     return [
         [

@@ -47,21 +47,27 @@ def compile_for(file: ModelFile, system: System) -> ModelFile:
     """Compile and plan a model for a system; a compiled model is returned unchanged."""
     if file.description.compiled:
         return file
-    return _compiled(file, system.npu, system.facts)[0]
+    made = _by_vela(file, system.npu, system.facts).file
+    return _prepared(file, made)
 
 
-def reasons_for(file: ModelFile, system: System) -> list[dict[str, Any]]:
-    """Vela's reasons for the operators that it leaves to the CPU; none for a compiled model."""
-    return [] if file.description.compiled else _compiled(file, system.npu, system.facts)[1]
+def leftover_of(file: ModelFile, system: System) -> list[dict[str, Any]]:
+    """What Vela leaves to the CPU, as plain data of a Leftover; none for a compiled model."""
+    if file.description.compiled:
+        return []
+    found: list[dict[str, Any]] = _by_vela(file, system.npu, system.facts).facts["leftover"]
+    return found
 
 
 @lru_cache(maxsize=32)
-def _compiled(
-    file: ModelFile, npu: str, facts: VelaFacts
-) -> tuple[ModelFile, list[dict[str, Any]]]:
+def _by_vela(file: ModelFile, npu: str, facts: VelaFacts) -> vela.Compiled:
     """Systems often share these, so each is compiled once."""
-    made = vela.compiled(file, npu, board=facts)
-    return prepare(file, made.file)[0], made.facts["reasons"]
+    return vela.compiled(file, npu, board=facts)
+
+
+@lru_cache(maxsize=32)
+def _prepared(source: ModelFile, made: ModelFile) -> ModelFile:
+    return prepare(source, made)[0]
 
 
 def prepare(

@@ -21,7 +21,7 @@ from ..boards import VelaFacts, targets
 from ..model import Model, ModelFile, debug_table, reading
 from ..model.tflite import detections
 from ..model.tflite.metadata import put
-from . import lookup, reasons, vela_defects
+from . import leftover, lookup, vela_defects
 
 TIMEOUT_S = 1800
 _BLOCKWISE = 2  # of TensorFlow Lite's QuantizationDetails
@@ -151,7 +151,7 @@ def _run(
         "estimate": _estimate(row),
         "warnings": warnings,
         "tables": [table.as_dict() for table in replaced.tables],
-        "reasons": [asdict(reason) for reason in reasons.parse(report, source, file)],
+        "leftover": [asdict(each) for each in leftover.of(report, source, file)],
     }
     return Compiled(file, facts, report), missing
 

@@ -30,7 +30,8 @@ def compare(need: "dict[str, Any]", room: "dict[str, Any]", in_heap: int = 0) ->
     """
     fast = room["fast"].get(need["npu"] or "", 0)
     apart = need["fast"] if fast else 0
-    left = {"heap": room["heap"] - room["reserve"], "fast": fast, "rom": room["rom"]}
+    whole = {"heap": room["heap"], "fast": fast, "rom": room["rom"]}
+    left = dict(whole, heap=room["heap"] - room["reserve"])
     used = {"heap": need["heap"] - apart + in_heap, "fast": apart, "rom": need["image"]}
     known = [name for name, _ in NAMES if left[name] is not None]
     lacks = {name: used[name] - left[name] for name in known if used[name] > left[name]}
@@ -39,7 +40,7 @@ def compare(need: "dict[str, Any]", room: "dict[str, Any]", in_heap: int = 0) ->
         "status": OTHER_NPU if other else TOO_LARGE if lacks else RUNS,
         "lacks": lacks,
         "used": used,
-        "shares": {name: used[name] / max(1, left[name]) for name in known},
+        "shares": {name: used[name] / max(1, whole[name]) for name in known},
     }
     return dict(found, words=words(other, lacks))
 
@@ -54,7 +55,7 @@ def words(other: bool, lacks: "dict[str, int]") -> str:
 def interval(cycles: int, ideal: int, constants: int, system: "dict[str, Any]") -> "dict[str, Any]":
     """The time of these cycles in ms, its bounds ("high_ms" is None if unknown), and their basis.
 
-    ideal: cycles with memories that never wait; constants: bytes that the NPU reads at least once.
+    ideal: cycles with memories that never wait; constants: bytes that the file has for the NPU.
     system: "clock_hz", "checked" (by a measurement of a chip), "outside", the name of an external
     memory that it uses, or "", and "weights_per_cycle", bytes, if that holds the constants, else 0.
     """
@@ -64,7 +65,8 @@ def interval(cycles: int, ideal: int, constants: int, system: "dict[str, Any]") 
     if system["outside"]:
         basis = EXTERNAL.format(memory=system["outside"])
         if system["weights_per_cycle"]:
-            low = max(ideal, constants / system["weights_per_cycle"]) / per_ms
+            # A file may hold constants that no operation reads.
+            low = min(ms, max(low, constants / system["weights_per_cycle"] / per_ms))
     elif not system["checked"]:
         basis = UNCHECKED
     else:
@@ -90,11 +92,10 @@ def bounds(row: "dict[str, Any]") -> str:
 def rate(row: "dict[str, Any]") -> "tuple[float, bool]":
     """Inferences per second, in sequence, and whether there are at most so many.
 
-    That is so if the time is a bound, or not all of it: "cpu_ms" is the least of the CPU's part.
+    That is so if the time is a bound, or not all of it, without that of operators on the CPU.
     """
-    cpu_ms = row.get("cpu_ms", 0.0)
-    most = row["high_ms"] is None or bool(row["cpu_operators"]) or cpu_ms > 0
-    return 1e3 / (row["low_ms"] + cpu_ms if most else row["ms"]), most
+    most = row["high_ms"] is None or bool(row["cpu_operators"])
+    return 1e3 / row["low_ms" if most else "ms"], most
 
 
 def frames(row: "dict[str, Any]") -> str:

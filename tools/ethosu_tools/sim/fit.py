@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from .. import boards
-from ..base.errors import InputError, UsageError
+from ..base.errors import InputError
 from ..base.ui import size
 from ..boards import BoardFacts, targets
 from ..boards.systems import System
@@ -66,8 +66,8 @@ class Status(StrEnum):
 class Fit:
     """Result of the comparison; `short` has a sentence for each missing resource.
 
-    lacks: missing bytes, by resource: "heap", "rom", "fast". heap: bytes of the heap that the model
-    takes, without those in fast memory.
+    lacks: missing bytes, by resource: "heap", "rom", "fast". used, shares: what the model takes of
+    each, in bytes and as a part of 1; of the heap without what is in fast memory.
     """
 
     need: Need
@@ -75,7 +75,8 @@ class Fit:
     status: Status
     short: tuple[str, ...] = ()
     lacks: Mapping[str, int] = field(default_factory=dict)
-    heap: int = 0
+    used: Mapping[str, int] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)
     in_heap: bool = False
 
     def __post_init__(self) -> None:
@@ -96,7 +97,8 @@ class Fit:
             "short": list(self.short),
             "lacks": dict(self.lacks),
             "heap": self.room.heap,
-            "used": self.heap,
+            "used": dict(self.used),
+            "shares": dict(self.shares),
             "reserve": self.room.reserve,
             "rom": self.room.rom,
             "fast": self.room.fast.get(self.need.npu or "", 0),
@@ -128,10 +130,6 @@ def room_of(board: BoardFacts, reserve: int = 0) -> Room | None:
 def on_board(need: Need, system: System, reserve: int = 0) -> Fit | None:
     """Compare with the board of this system; None if it is not a board, but possibly a chip."""
     room = room_of(system.board, reserve) if system.board else None
-    if room is None and reserve:
-        raise UsageError(
-            f"--reserve is a part of a board's heap, but {system.name} has no known heap"
-        )
     return check(need, room, in_heap=system.weights_in_heap) if room else None
 
 
@@ -161,8 +159,8 @@ def check(need: Need, room: Room, *, in_heap: bool = False) -> Fit:
         if missing := found["lacks"].get(resource):
             used = needs.format(found["used"][resource])
             short.append(f"{used}, but {room.board} has {has} ({missing:,} too few)")
-    status, heap_used = Status(found["status"]), found["used"]["heap"]
-    return Fit(need, room, status, tuple(short), found["lacks"], heap_used, in_heap)
+    status, lacks = Status(found["status"]), found["lacks"]
+    return Fit(need, room, status, tuple(short), lacks, found["used"], found["shares"], in_heap)
 
 
 def advice(fit: Fit, source: ModelFile | None = None, tried: str = "") -> str:
@@ -227,18 +225,18 @@ def describe(data: dict[str, Any]) -> str:
     """Format the result of `as_dict()` as one line."""
     if data["short"]:
         return f"no: {'; '.join(data['short'])}{data['advice']}"
-    need, fast = data["need"], data["need"]["fast"] if data["fast"] else 0
-    inside = data["used"] > need["heap"] - fast
+    used, fast = data["used"], data["used"]["fast"]
+    inside = used["heap"] > data["need"]["heap"] - fast
     heap = "arena, the runtime's tables" if inside else "arena and the runtime's tables"
     heap += " and the file" if inside else ""
     kept = f", {data['reserve']:,} reserved" if data["reserve"] else ""
     parts = []
-    for what, used, room, where in (
-        (heap, data["used"], data["heap"], f"heap{kept}"),
-        ("fast scratch", fast, data["fast"] or None, "fast memory"),
-        ("file as an image", need["image"], data["rom"], "/rom"),
+    for what, key, room, where in (
+        (heap, "heap", data["heap"], f"heap{kept}"),
+        ("fast scratch", "fast", data["fast"] or None, "fast memory"),
+        ("file as an image", "rom", data["rom"], "/rom"),
     ):
         if room is not None:
-            share = used / max(1, room)
-            parts.append(f"{what} {used:,} of {room:,} bytes of {where} ({share:.0%})")
+            share = data["shares"][key]
+            parts.append(f"{what} {used[key]:,} of {room:,} bytes of {where} ({share:.0%})")
     return f"{data['board']}: {', '.join(parts)}"

@@ -24,10 +24,7 @@ _TIMES = "<3I"  # of the metadata
 
 @dataclass(frozen=True)
 class Latency:
-    """Latency of a model in a system; `high_ms` is None if only the lower bound is known.
-
-    cpu_ms: the least time of the CPU, 0 if unknown.
-    """
+    """Latency of a model in a system; `high_ms` is None if only the lower bound is known."""
 
     system: System
     cycles: int
@@ -37,7 +34,6 @@ class Latency:
     layers: list[Layer]  # one per operation
     cpu_operators: dict[str, int]
     operations: list[Operation]
-    cpu_ms: float = 0.0
 
     def __post_init__(self) -> None:
         """Check what holds for each estimate."""
@@ -81,11 +77,9 @@ class Latency:
             "high_ms": high,
             "frames_per_second": frames,
             "frames_at_most": at_most,
-            "cpu_ms": self.cpu_ms,
             "basis": self.basis,
             "bounds": self.bounds,
             "cpu_operators": self.cpu_operators,
-            "layers": [_as_dict(layer) for layer in self.layers],
         }
 
 
@@ -107,9 +101,7 @@ def estimate(model: Model, system: System) -> Latency:
     if not cycles:
         raise InputError(f"{file} has command streams without an operation: nothing is computed")
     ideal = sum(each.cycles for each in table.record(file, coherence="off"))
-    # A file may hold constants that no operation reads.
-    read = min(description.constant_bytes, sum(each.read[0] for each in operations))
-    found = figures.interval(cycles, ideal, read, facts(system))
+    found = figures.interval(cycles, ideal, description.constant_bytes, facts(system))
     return Latency(
         system=system,
         cycles=cycles,
@@ -152,17 +144,4 @@ def facts(system: System) -> dict[str, Any]:
         "checked": system.checked,
         "outside": outside,
         "weights_per_cycle": system.weights.bytes_per_cycle if system.weights.external else 0,
-    }
-
-
-def _as_dict(layer: Layer) -> dict[str, Any]:
-    """Plain data of one operation; bytes exclude those of commands."""
-    return {
-        "name": layer.name,
-        "ofm": layer.ofm,
-        "cycles": layer.cycles,
-        "busy": layer.busy[layer.bound],
-        "bound": layer.bound,
-        "macs": layer.macs,
-        "bytes": layer.bytes - layer.commands,
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * Latency of an inference on boards with the chosen NPU. The simulator counts the cycles with the
- * timing of the board's memories, as for `ethosu estimate`.
+ * timing of the board's memories, as for `ethosu check`.
  */
 import { runProgram } from "./board_client.mjs";
 

@@ -22,7 +22,7 @@ firmware, whose heap and ROM file system limit a model, and results are those of
 for three random inputs.
 
 "Exact" compares every value with TFLite's reference kernels on the same file; a compiled file has
-no original to compare with. "NPU time" is that of [`ethosu estimate`](latency.md) for the first
+no original to compare with. "NPU time" is that of [`ethosu check`](latency.md) for the first
 board that runs the file, without CPU operators. "Refused by" are the runtimes of other projects
 whose limits the file exceeds, with the first message; [the page of their messages](errors.md)
 explains it. The last column is what the runtime that the file was made for does with it, and where

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ethosu_tools import cli
+from ethosu_tools import boards, cli
 from ethosu_tools.answers import rules, text
 from ethosu_tools.base.errors import InputError
 from ethosu_tools.base.ui import Ui
@@ -71,6 +71,7 @@ def row(file: Foreign, path: Path) -> tuple[str, ...]:
     except InputError as error:
         reason = str(error).removeprefix(f"{path}: ")
         return (*start, "not readable", f"none: {reason}", "-", "-", "-", there)
+    data["boards"].sort(key=lambda row: boards.names().index(row["board"]))
     what = data["what"].removeprefix("a TensorFlow Lite model, ").removeprefix("an ")
     return (*start, what, _boards(data), _exact(data), _time(data), _refused(data), there)
 

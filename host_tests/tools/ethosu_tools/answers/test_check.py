@@ -48,7 +48,8 @@ def test_all_boards(check, compiled, small_models):
     """A row for each NPU of each board; one form of the file for each NPU and memory system."""
     code, data, _ = check(small_models["small_cnn"])
     npus = [(board.name, npu) for board in boards.every() for npu in board.npus]
-    assert code == 0 and [(row["board"], row["npu"]) for row in data["boards"]] == npus
+    found = [(row["board"], row["npu"]) for row in data["boards"]]
+    assert code == 0 and sorted(found) == sorted(npus)
     assert all(row["runs"] for row in data["boards"])
     assert 3 < len(data["runs"]) < len(npus)
     assert all(run["exact"] for run in data["runs"])
@@ -114,7 +115,8 @@ def test_a_model_that_does_not_fit(ethosu, check, tmp_path):
     assert code == 3 and not row["runs"] and row["short"][0].startswith("its arena needs ")
     assert need > fit.room_of(boards.load(HE)).heap
     code, out, _ = ethosu("check", path)
-    assert code == 0 and f"not on {HE}" in out.replace("\n  ", " ")
+    (row,) = [line for line in out.splitlines() if line.startswith(HE)]
+    assert code == 0 and f"no: heap -{need - fit.room_of(boards.load(HE)).heap:,}" in row
 
 
 def test_a_model_that_is_not_quantised(check, tmp_path):
@@ -258,8 +260,7 @@ def test_what_stays_on_the_cpu_is_beside_the_time(ethosu, check, tmp_path):
     assert code == 0 and data["cpu_operators"] and "CONV_2D" not in data["cpu_operators"]
     code, out, _ = ethosu("check", path, *SMALL)
     name, count = next(iter(data["cpu_operators"].items()))
-    assert "the NPU's part of an inference" in out and f"{name} x {count}" in out
-    assert "--cpu` counts their time" in " ".join(out.split())
+    assert "NPU, ms" in out and "CPU, ms" in out and f"{name} x {count}" in out
 
 
 def test_memory_that_the_program_needs_is_not_the_models(check, small_models):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu report`: layers by name, memory over time, and the page."""
+"""`ethosu check --html`: layers by name, memory over time, and the page."""
 
 import json
 import re
@@ -8,11 +8,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from ethosu_tools.answers import answer, memory, picture, roofline, subject, views
-from ethosu_tools.answers.text import figure
+from ethosu_tools.answers import answer, subject, views
+from ethosu_tools.answers.pictures import memory, picture, roofline
 from ethosu_tools.base import svg
 from ethosu_tools.boards import systems
-from ethosu_tools.commands import report
 from ethosu_tools.model import ModelFile, make_model, tflite
 
 from host_tests.kit import mixed_models, needs
@@ -106,21 +105,25 @@ class Page(HTMLParser):
         self.names += [value for key, value in attrs if key in ("src", "href", "xlink:href")]
 
 
+BOARD = ("--board", "MPS3_AN547")
+
+
 def test_the_page_is_complete_and_self_contained(ethosu, small_models, tmp_path):
-    path = tmp_path / "page.html"
-    code, out, err = ethosu("report", small_models["small_cnn"], "-o", path, "--json")
+    path, model = tmp_path / "page.html", small_models["small_cnn"]
+    code, out, err = ethosu("check", model, *BOARD, "--html", path, "--json")
     assert (code, err) == (0, "")
     data, text = json.loads(out), path.read_text()
-    assert data["reference"]["differing"] == 0 < data["reference"]["values"]
+    assert data["html"] == str(path)
+    layers = json.loads(ethosu("profile", model, *BOARD, "--json")[1])["layers"]
     assert data["verdict"].endswith("every value equals TFLite's")
-    assert f"{data['cycles']:,}" in text
-    slowest = max(data["layers"], key=lambda layer: layer["cycles"])
+    assert f"{data['boards'][0]['estimate']['cycles']:,}" in text
+    slowest = max(layers, key=lambda layer: layer["cycles"])
     assert f"The slowest layers: {slowest['name']} (" in text
     assert "bytes that the NPU copies by DMA" in text, "the table of SOFTMAX"
-    for layer in data["layers"]:
+    for layer in layers:
         assert layer["name"] in text and f"{layer['cycles']:,}" in text
-    shown = {layer["name"].split()[0] for layer in data["layers"]}
-    operators = tflite.parse(small_models["small_cnn"].read_bytes())[0].operators
+    shown = {layer["name"].split()[0] for layer in layers}
+    operators = tflite.parse(model.read_bytes())[0].operators
     gone = [f"{at} {op.name}" for at, op in enumerate(operators) if str(at) not in shown]
     assert gone and f"because Vela merged or removed them: {', '.join(gone)}." in text
     page = Page(text)
@@ -136,8 +139,7 @@ def test_a_browser_shows_the_page_on_any_screen(ethosu, small_models, tmp_path):
     if chromium.find() is None:
         needs.missing("chromium is missing: apt-get install chromium")
     path = tmp_path / "page.html"
-    words = ("--npu", "ethos-u65-256", "-o", path)
-    assert ethosu("report", small_models["small_cnn"], *words)[0] == 0
+    assert ethosu("check", small_models["small_cnn"], "--html", path)[0] == 0
     page = chromium.Page()
     try:
         page.open(path.as_uri())
@@ -173,79 +175,49 @@ def test_a_browser_shows_the_page_on_any_screen(ethosu, small_models, tmp_path):
         page.close()
 
 
-def test_a_compiled_model_reports_that_the_reference_is_missing(
-    ethosu, small_models, compiled, tmp_path
-):
+def test_the_colour_is_as_sure_as_the_verdict(ethosu, small_models, compiled, tmp_path):
     model, source = compiled(small_models["small_cnn"]), small_models["small_cnn"]
-    path = tmp_path / "page.html"
-    code, out, _ = ethosu("report", model, "-o", path)
-    assert code == 0 and "pass the original with --reference" in " ".join(out.split())
-    assert '<p class="verdict unsure">' in path.read_text(), "nothing was compared"
-    code, out, _ = ethosu("report", model, "-o", path, "--reference", source)
-    assert code == 0 and "every value equals TFLite's" in " ".join(out.split())
-    assert '<p class="verdict good">' in path.read_text()
-    other = tmp_path / "other.tflite"
-    other.write_bytes(mixed_models.MODELS["float_io"].make())
-    code, _, err = ethosu("report", model, "-o", path, "--reference", other)
-    assert code == 3 and f"{other} is not the original of {model}: it has inputs" in err
-    code, _, err = ethosu("report", model, "--npu", "ethos-u85-256", "-o", path)
-    assert code == 2 and "is compiled for ethos-u55-128, not for ethos-u85-256; pass the" in err
-
-
-@pytest.mark.parametrize("more", [[], ["--json"]])
-def test_differences_are_written_and_end_with_code_6(
-    ethosu, small_models, compiled, tmp_path, more
-):
-    page, other = tmp_path / "page.html", tmp_path / "other.tflite"
+    path, other = tmp_path / "page.html", tmp_path / "other.tflite"
     other.write_bytes(make_model.small_cnn(2))
-    model = compiled(small_models["small_cnn"])
-    code, out, err = ethosu("report", model, "-o", page, "--reference", other, *more)
-    assert code == 6 and f"values differ from the reference {other}" in err
-    assert len(err.splitlines()) == 1 and "values differ from the reference, by" in page.read_text()
-    if more:
-        assert json.loads(out)["reference"]["differing"] > 0
-    else:
-        assert f"report     {page}" in out
+    for words, expected, colour in (
+        ((), 0, "unsure"),
+        (("--reference", source), 0, "good"),
+        (("--reference", other), 6, "bad"),
+    ):
+        code, out, _ = ethosu("check", model, "--html", path, *words)
+        assert code == expected and f"page: {path}" in out
+        assert f'<p class="verdict {colour}">' in path.read_text()
 
 
-def test_the_answer_of_check_comes_first(ethosu, tmp_path):
+def test_the_page_says_what_the_command_says(ethosu, tmp_path):
     """A model that not all boards can hold, and has an operator for the CPU."""
     source, path = tmp_path / "model.tflite", tmp_path / "page.html"
     source.write_bytes(mixed_models.MODELS["float_io"].make())
-    words = (source, "--reserve", "1M", "--json")
-    code, out, _ = ethosu("report", *words, "-o", path)
+    words = (source, "--reserve", "1M", "--html", path)
+    code, out, _ = ethosu("check", *words, "--json")
     data, text = json.loads(out), path.read_text()
-    assert code == 0 and next(iter(data)) == "verdict" and data["note"] == ""
+    assert code == 0 and next(iter(data)) == "verdict"
     assert {row["runs"] for row in data["boards"]} == {True, False}
     body = text.partition("<h1>")[2]
-    order = [body.index(escape(each)) for each in (data["verdict"], data["speed"])]
+    order = [
+        body.index(escape(each)) for each in (data["verdict"], answer.speed(data["boards"][0]))
+    ]
     order += [body.index(each) for each in ("<table>", "Left to the CPU", "Details")]
     assert order == sorted(order)
-    for row in data["boards"]:
-        (lacking,) = row["lacks"].values() or [None]
-        cell = f"no: heap -{lacking:,}" if lacking else figure(row["estimate"])
-        assert f"<td>{row['board']}</td><td>{row['npu']}</td><td>{escape(cell)}</td>" in text
-    assert [row["output"] for row in data["reasons"]]
-    assert all(escape(f"{row['output']}: {row['reason']}") in text for row in data["reasons"])
-    code, out, _ = ethosu("report", source, "--reserve", "1M", "-o", path)
-    assert out.startswith(answer.wrapped(data["verdict"])[0]) and "Vela's reasons:" in out
-
-
-def test_a_large_model_is_compiled_once(ethosu, small_models, tmp_path, monkeypatch):
-    """For its own NPU; no board of the others has this one, so they need `ethosu check`."""
-    monkeypatch.setattr(report, "_LARGE", 1000)
-    words = ("--npu", "ethos-u65-256", "-o", tmp_path / "page.html", "--json")
-    data = json.loads(ethosu("report", small_models["small_cnn"], *words)[1])
-    (own,) = data["boards"]
-    assert own["npu"] == "ethos-u65-256" and own["runs"] and len(data["runs"]) == 1
-    assert "Boards with another NPU are not listed" in data["note"]
-    assert data["runs"][0]["exact"] and data["reference"]["values"] == 30
+    shown = ethosu("check", *words)[1]
+    for row in answer.cells(data)[1:]:
+        assert "".join(f"<td>{escape(cell)}</td>" for cell in row) in text
+        assert all(cell in shown for cell in row)
+    assert all(note in shown and escape(note) in text for note in answer.notes(data))
+    assert [row["output"] for row in data["leftover"]]
+    for row in data["leftover"]:
+        assert escape(f"{row['output']}: {row['reason']}") in text and row["reason"] in shown
 
 
 @pytest.mark.parametrize("name", ["float_io", "two_branches"])
 def test_models_with_cpu_operators_have_pages(ethosu, tmp_path, name):
     source = tmp_path / "model.tflite"
     source.write_bytes(mixed_models.MODELS[name].make())
-    code, out, err = ethosu("report", source, "-o", tmp_path / "page.html", "--json")
-    assert code == 0, err
-    assert any(layer["on"] == "cpu" for layer in json.loads(out)["layers"])
+    path = tmp_path / "page.html"
+    assert ethosu("check", source, *BOARD, "--html", path)[0] == 0
+    assert views._ON_CPU in path.read_text()

@@ -97,12 +97,10 @@ WITH_A_BOARD = {
     "compile": ("compile", "MODEL", *AE3, "-o", "OUT"),
     "doctor": ("doctor", "PORT", *AE3),
     "demo": ("demo", "wakeword", *AE3),
-    "estimate": ("estimate", "MODEL", *AE3),
     "flash": ("flash", "OPENMV_AE3", "--dry-run"),
     "profile": ("profile", "MODEL", *AE3),
     "profile with another board": ("profile", "MODEL", "--other-board", "OPENMV_AE3"),
     "qemu": ("qemu", *AE3),
-    "report": ("report", "MODEL", *AE3, "-o", "OUT"),
     "run": ("run", "MODEL", *AE3, "--on", "qemu"),
     "validate": ("validate", "MODEL", "SAMPLES", *AE3, "--on", "qemu"),
 }
@@ -149,8 +147,9 @@ def test_the_usual_core_is_what_is_compiled_and_estimated(ethosu, small_models, 
     source, model = small_models["small_cnn"], tmp_path / "out.tflite"
     assert ethosu("compile", source, *AE3, "-o", model)[::2] == (0, REMARK)
     assert ModelFile(model).board == "OPENMV_AE3-M55_HP"
-    code, out, err = ethosu("estimate", source, *AE3, "--json")
-    assert (code, err) == (0, REMARK) and json.loads(out)["fit"]["board"] == ModelFile(model).board
+    code, out, err = ethosu("check", source, *AE3, "--json")
+    (row,) = json.loads(out)["boards"]
+    assert (code, err) == (0, REMARK) and row["board"] == ModelFile(model).board
     name = "OPENMV_AE3"  # from Python, as from ETHOSU_BOARD
     assert systems.find(name).name == "OPENMV_AE3-M55_HP"
     assert boards.blind_point(name) is None

@@ -46,7 +46,7 @@ def counting(monkeypatch):
 # A worker of `validate` describes the bytes that it was sent.
 DESCRIBED_TWICE = "validate"
 # It compiles the model for all boards, and some get the same bytes.
-COMPILES_FOR_ALL = "report SOURCE"
+COMPILES_FOR_ALL = "check SOURCE"
 COMMANDS = [
     "inspect MODEL",
     "run MODEL",
@@ -54,11 +54,10 @@ COMMANDS = [
     "profile MODEL --operations",
     "decode MODEL log.txt",
     "inspect MODEL --memory",
-    "estimate MODEL",
-    "estimate SOURCE",
     "profile MODEL SOURCE",
-    "report MODEL --reference SOURCE -o page.html",
-    "report SOURCE -o page.html",
+    "profile SOURCE",
+    "check MODEL --reference SOURCE --html page.html",
+    "check SOURCE --html page.html",
     "validate MODEL data.npz --reference SOURCE --workers 1",
     "profile MODEL --on qemu --count 1",
     "deploy MODEL -o rom.img",

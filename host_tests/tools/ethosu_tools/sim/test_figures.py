@@ -56,6 +56,8 @@ def test_micropython_gives_the_same_numbers_and_words(board):
         )
     expected = [getattr(figures, name)(*arguments) for name, arguments in made]
     assert [*map(rounded, found)] == [*map(rounded, expected)]
+    times = [each for each in expected if isinstance(each, dict) and "ms" in each]
+    assert len(times) == 60 and all(each["low_ms"] <= each["ms"] for each in times)
     said = {each["status"] for each in expected if isinstance(each, dict) and "status" in each}
     assert said == {figures.RUNS, figures.OTHER_NPU, figures.TOO_LARGE}
     bases = {each["basis"] for each in expected if isinstance(each, dict) and "basis" in each}

@@ -158,14 +158,13 @@ def test_streams_that_share_constants_need_them_once(tmp_path, compiled):
 
 def test_weights_in_the_heap_take_their_bytes_of_it(ethosu, too_large):
     """`bigw`: 1 MB of weights beside 1 MB of heap fits in flash, and is not proposed for SRAM."""
-    words = "estimate", too_large["file"], "--board", "NUMAKER_M55M1", "--json"
-    in_flash, in_heap = (
-        json.loads(ethosu(*words, *more)[1]) for more in ((), ("--weights", "SRAM"))
-    )
-    assert in_heap["fit"]["used"] == in_flash["fit"]["used"] + in_flash["fit"]["need"]["file"]
-    assert in_heap["fit"]["lacks"]["heap"] and "heap" not in in_flash["fit"]["lacks"]
-    assert in_heap["ms"] < in_flash["ms"]
-    assert not [hint for hint in in_flash["hints"] if "weights in SRAM" in hint]
+    words = "check", too_large["file"], "--board", "NUMAKER_M55M1", "--json"
+    found = [json.loads(ethosu(*words, *more)[1]) for more in ((), ("--weights", "SRAM"))]
+    in_flash, in_heap = (each["boards"][0] for each in found)
+    assert in_heap["used"]["heap"] == in_flash["used"]["heap"] + in_flash["need"]["file"]
+    assert in_heap["lacks"]["heap"] and "heap" not in in_flash["lacks"]
+    assert in_heap["estimate"]["ms"] < in_flash["estimate"]["ms"]
+    assert not [change for change in found[0]["faster"] if "weights in SRAM" in change]
     room = fit.room_of(boards.load("NUMAKER_M55M1"))
     for missing in (0, 1):
         need = need_of(None, room.left - 99 + missing, 99)
@@ -306,14 +305,14 @@ def test_what_cannot_be_reserved_is_refused(ethosu, small_models, tmp_path):
     model = small_models["small_cnn"]
     code, _, err = ethosu("compile", model, "--reserve=1K", "-o", tmp_path / "out.tflite")
     assert code == 2 and "name the board with --board" in err
-    code, _, err = ethosu("estimate", model, "--board", "RA8P1", "--reserve=1K")
+    code, _, err = ethosu("check", model, "--board", "RA8P1", "--reserve=1K")
     assert code == 2 and "RA8P1 has no known heap" in err
 
 
 def test_the_estimate_plans_operators_of_the_cpu(ethosu, tmp_path):
     """Their scratch and state have no place in Vela's output."""
     for name in ("svdf", "detection"):
-        code, _, err = ethosu("estimate", with_cpu_operators(name, tmp_path), "--board", HE)
+        code, _, err = ethosu("profile", with_cpu_operators(name, tmp_path), "--board", HE)
         assert code == 0, err
 
 
@@ -413,9 +412,8 @@ def test_the_file_names_its_board(ethosu, small_models, tmp_path, monkeypatch):
     """Each command uses that board, unless one is named; else the same default."""
     source, model = small_models["small_cnn"], tmp_path / "out.tflite"
     assert ethosu("compile", source, "--board", HE, "-o", model)[0] == 0
-    for words in (["estimate"], ["report", "-o", tmp_path / "out.html"], ["profile"]):
-        code, out, err = ethosu(*words, model, "--json")
-        assert code == 0 and json.loads(out)["system"] == HE, err
+    code, out, err = ethosu("profile", model, "--json")
+    assert code == 0 and json.loads(out)["system"] == HE, err
     words = "--memory-mode", "Sram_Only", "-o", model
     assert ethosu("compile", source, "--board", HE, *words)[0] == 0
     assert ModelFile(model).board == HE

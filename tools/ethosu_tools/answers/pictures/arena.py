@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..compile import plan
-from ..model import ModelFile, ProgramDescription
-from ..sim import table
-from ..sim.simulation import Simulation
+from ...compile import plan
+from ...model import ModelFile, ProgramDescription
+from ...sim import table
+from ...sim.simulation import Simulation
 from . import memory, picture
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The arena over time as plan/picture.py draws it, with the writes of layers on the NPU.
+"""The arena over time as picture.py draws it, with the writes of layers on the NPU.
 
 Within a call, time advances from layer to layer. DMA copies by the NPU, such as weights copied to
 fast scratch, have no feature map and are not drawn.
@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..compile import plan
-from ..model import Model
-from ..model.graph import NPU_SCRATCH
-from ..sim.table import Names, with_streams
-from ..sim.trace import FeatureMap, Operation
-from .subject import Subject
+from ...compile import plan
+from ...model import Model
+from ...model.graph import NPU_SCRATCH
+from ...sim.table import Names, with_streams
+from ...sim.trace import FeatureMap, Operation
+from ..subject import Subject
 
 _SCRATCH, _FAST = 1, 2  # regions of a command stream
 
@@ -76,7 +76,7 @@ class _Call:
 
 
 def pictures(subject: Subject) -> list[dict[str, Any]]:
-    """The arena, and the NPU's fast scratch if it is a separate memory; for plan/picture.py."""
+    """The arena, and the NPU's fast scratch if it is a separate memory; for picture.py."""
     if subject.estimate is None:
         return [_planned(subject)]
     calls = _calls(Names(subject.file), subject.estimate.operations)

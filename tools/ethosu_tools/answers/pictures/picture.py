@@ -13,10 +13,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..base.errors import UsageError
-from ..base.files import write_whole
-from ..base.svg import STYLE, shorten
-from ..compile.plan.placement import ALIGNMENT, align
+from ...base.errors import UsageError
+from ...base.files import write_whole
+from ...base.svg import STYLE, shorten
+from ...compile.plan.placement import ALIGNMENT, align
 
 Row = Mapping[str, Any]
 

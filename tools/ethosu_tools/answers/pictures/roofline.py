@@ -4,15 +4,13 @@
 import math
 from collections.abc import Iterator, Sequence
 from html import escape
-from pathlib import Path
 from typing import NamedTuple
 
-from ..base.files import write_whole
-from ..base.svg import STYLE
-from ..sim.latency import Latency
-from ..sim.table import Layer
-from . import views
-from .text import figure
+from ...base.svg import STYLE
+from ...sim.latency import Latency
+from ...sim.table import Layer
+from .. import views
+from ..text import figure
 
 WIDTH, HEIGHT, MARGIN = 640, 400, 56
 OCTAVES = 12  # of each axis
@@ -39,11 +37,6 @@ def points(rows: Sequence[Layer]) -> list[Point]:
         for row in rows
         if row.macs and row.cycles
     ]
-
-
-def save(estimate: Latency, rows: Sequence[Layer], path: Path) -> None:
-    """Write the roofline of an estimate as SVG."""
-    write_whole(path, draw(estimate, points(rows)).encode())
 
 
 def draw(estimate: Latency, shown: Sequence[Point]) -> str:

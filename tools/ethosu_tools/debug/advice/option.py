@@ -11,8 +11,8 @@ from typing import Any
 from ...base.errors import InputError, SetupError, UsageError
 from ...base.files import Output
 from ...boards.systems import System
-from ...compile import load, reasons
-from ...compile.reasons import Reason
+from ...compile import leftover, load
+from ...compile.leftover import Leftover
 from ...compile.vela import Compiled
 from ...model import ModelFile, arrays
 from ...sim.oracle import Oracle
@@ -63,7 +63,7 @@ def run(
     models: as given, as passed to Vela, and compiled.
     """
     model, source, compiled = models
-    why = [Reason(**row) for row in rows]
+    why = [Leftover(**row) for row in rows]
     path = asked(args)
     unchanged: dict[str, Any] = {"changed": None} if isinstance(path, Path) else {}
     if not trial.candidates(why):
@@ -92,14 +92,14 @@ def render(data: dict[str, Any]) -> list[str]:
     """Why operators stay on the CPU, and what was tried."""
     lines = [
         f"{'' if number else 'on the CPU':<10} {line}"
-        for group in reasons.text(data["reasons"])
+        for group in leftover.text(data["leftover"])
         for number, line in enumerate(group)
     ]
     if "tried" in data:
         lines += [f"tried      {trial.text(row)}" for row in data["tried"]]
         if not data["tried"]:
             lines.append(f"tried      {_nothing(data)}")
-    elif trial.candidates([Reason(**row) for row in data["reasons"]]):
+    elif trial.candidates([Leftover(**row) for row in data["leftover"]]):
         lines.append(f"{'':<10} --try tries changes of the model")
     if "changed" in data:
         why = data.get("unsaved", "no change saves time")
@@ -112,6 +112,6 @@ def _nothing(data: dict[str, Any]) -> str:
     """Why nothing was tried."""
     if "untried" in data:
         return str(data["untried"])
-    if data["reasons"]:
+    if data["leftover"]:
         return NO_CHANGE
     return ONLY_NAMES if data["cpu_operators"] else ALL_ON_NPU

@@ -12,7 +12,7 @@ from ...answers.timeline import perfetto
 from ...base.errors import InputError, SetupError
 from ...base.ui import counted
 from ...boards.systems import System
-from ...compile.reasons import Reason
+from ...compile.leftover import Leftover
 from ...model import ModelFile, arrays
 from ...model.arrays import Array
 from ...sim import simulation
@@ -138,7 +138,7 @@ def change(
     return source, names
 
 
-def candidates(reasons: Sequence[Reason]) -> list[tuple[Rewrite, list[str]]]:
+def candidates(reasons: Sequence[Leftover]) -> list[tuple[Rewrite, list[str]]]:
     """The rows of the table for operators that stay on the CPU."""
     found = []
     for rewrite in rewrites.TABLE:
@@ -149,7 +149,7 @@ def candidates(reasons: Sequence[Reason]) -> list[tuple[Rewrite, list[str]]]:
 
 
 def try_all(
-    bench: Bench, reasons: Sequence[Reason]
+    bench: Bench, reasons: Sequence[Leftover]
 ) -> tuple[list[Trial], list[tuple[Rewrite, list[str]]]]:
     """Try each change alone, and those that pay together; returns also the latter."""
     trials, paying = [], []

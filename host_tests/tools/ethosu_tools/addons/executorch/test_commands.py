@@ -141,8 +141,7 @@ def test_a_layer_of_a_program_names_its_operation(ethosu, model, raw, tmp_path):
     """A program has no layer names; a copy of weights belongs to the operation that uses them."""
     path = tmp_path / "kws.pte"
     path.write_bytes(made.quantised_ends(model, raw("u65 dedicated")).encode())
-    words = "report", path, "--steps", 1, "-o", tmp_path / "page.html", "--json"
-    found = json.loads(run(ethosu, *words))
+    found = json.loads(run(ethosu, "profile", path, "--json"))
     layers = [each for each in found["layers"] if each["on"] == "npu"]
     assert layers[0]["name"].startswith("CONV 8x8x16 at byte ")
     assert layers[1]["operations"] == 2, "the copy of its weights, too"

@@ -5,7 +5,7 @@ import json
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from ethosu_tools.answers import arena
+from ethosu_tools.answers.pictures import arena
 from ethosu_tools.compile.plan.record import RECORD_NAME
 from ethosu_tools.model import ModelFile
 from ethosu_tools.model.tflite import metadata

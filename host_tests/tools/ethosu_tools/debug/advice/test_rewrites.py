@@ -6,7 +6,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 from ethosu_tools.base.errors import InputError
-from ethosu_tools.compile import reasons, vela
+from ethosu_tools.compile import leftover, vela
 from ethosu_tools.debug.advice import rewrites
 from ethosu_tools.model import ModelFile, arrays
 from ethosu_tools.model.tflite import edit
@@ -68,8 +68,8 @@ def test_the_reference_computes_the_same(original, changed, results):
 
 def test_vela_leaves_the_original_to_the_cpu_and_says_why(original, source, compiled, small_models):
     made = vela.compiled(source, "ethos-u55-128")
-    found = reasons.parse(made.report, source, made.file)
-    assert made.facts["reasons"] == [asdict(each) for each in found]
+    found = leftover.of(made.report, source, made.file)
+    assert made.facts["leftover"] == [asdict(each) for each in found]
     assert {each.output for each in found} == set(original.outputs)
     (stride,) = (each for each in found if each.output == "stride 3")
     assert stride.operator == "TRANSPOSE_CONV" and stride.reason == "stride out of range: (3,3)"
@@ -77,7 +77,7 @@ def test_vela_leaves_the_original_to_the_cpu_and_says_why(original, source, comp
     (shuffle,) = (each for each in found if each.output == "pixel shuffle")
     assert shuffle.reason == "Vela has no NPU operation for it" and shuffle.rule == ""
     on_npu = ModelFile(compiled(small_models["small_cnn"]))
-    assert reasons.parse(made.report, source, on_npu) == [], "of what the result does not have"
+    assert leftover.of(made.report, source, on_npu) == [], "of what the result does not have"
 
 
 def test_variables_need_no_reason(small_models):
@@ -85,13 +85,13 @@ def test_variables_need_no_reason(small_models):
     made = vela.compiled(ModelFile(small_models["small_streaming"]), "ethos-u55-128")
     assert "operator: READ_VARIABLE" in made.report and "operator: None" in made.report
     assert "READ_VARIABLE" in made.file.description.cpu_operators
-    assert made.facts["reasons"] == []
+    assert made.facts["leftover"] == []
 
 
 def test_operators_with_one_reason_share_a_line():
     row = {"operator": "DEQUANTIZE", "output": "a", "reason": "no", "rule": ""}
     other = {"operator": "GATHER", "output": "c", "reason": "no", "rule": "one\ntwo"}
-    assert reasons.text([row, other, row | {"output": "b"}]) == [
+    assert leftover.text([row, other, row | {"output": "b"}]) == [
         ["DEQUANTIZE a, b: no"],
         ["GATHER c: no", "  one", "  two"],
     ]

@@ -46,7 +46,7 @@ def test_changes_that_save_time_are_offered_and_saved(ethosu, upscaler, tmp_path
     code, out, _ = ethosu(*words, "--json")
     assert code == 0 and upscaler.read_bytes() == before
     data = json.loads(out)
-    assert {row["output"] for row in data["reasons"]} == {"upscaled", "shuffled"}
+    assert {row["output"] for row in data["leftover"]} == {"upscaled", "shuffled"}
     alone, together = data["tried"][:2], data["tried"][2]
     assert [row["operators"] for row in alone] == [["upscaled"], ["shuffled"]]
     assert together["operators"] == ["upscaled", "shuffled"]
@@ -63,7 +63,7 @@ def test_changes_that_save_time_are_offered_and_saved(ethosu, upscaler, tmp_path
     # The saved model is the original for the compiler: no operator stays on the CPU.
     code, out, _ = ethosu("compile", changed, "-o", output, "--board", BOARD, "--json")
     data = json.loads(out)
-    assert code == 0 and data["cpu_operators"] == {} and data["reasons"] == []
+    assert code == 0 and data["cpu_operators"] == {} and data["leftover"] == []
     timeline = perfetto.make(ModelFile(output), systems.find(BOARD))
     # A few instructions of the clock's interrupts come and go.
     assert together["after"] == pytest.approx(timeline.milliseconds, rel=0.02)
@@ -93,7 +93,7 @@ def test_a_model_without_operators_on_the_cpu_has_nothing_to_try(ethosu, small_m
     words = ("compile", small_models["small_cnn"], "-o", tmp_path / "out.tflite")
     code, out, _ = ethosu(*words, "--try", "--json")
     data = json.loads(out)
-    assert code == 0 and data["tried"] == [] and data["reasons"] == []
+    assert code == 0 and data["tried"] == [] and data["leftover"] == []
     code, out, _ = ethosu(*words, "--try", tmp_path / "changed.tflite")
     assert code == 0 and "on the CPU" not in out and not (tmp_path / "changed.tflite").exists()
     assert "changed    nothing: no change saves time, so no file was written" in out

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Drawings of a model: its arena over time and, for a page, a roofline."""
