@@ -128,7 +128,7 @@ def _share(row: dict[str, Any], name: str) -> str:
     """Bytes of a resource that the model takes, and their share of it."""
     if name not in row["shares"]:
         return f"{row['need']['heap' if name == 'heap' else 'image']:,}" if row["need"] else ""
-    return f"{row['used'][name]:,} {row['shares'][name]:4.0%}"
+    return f"{row['used'][name]:,} ({row['shares'][name]:.0%})"
 
 
 def notes(data: dict[str, Any]) -> list[str]:
