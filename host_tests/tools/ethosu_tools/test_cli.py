@@ -215,7 +215,7 @@ def test_compile_as_json(ethosu, small_models, tmp_path):
     )
     data = json.loads(out)
     assert code == 0
-    assert data["npu"] == "ethos-u55-128" and data["estimate"]["cycles"] > 0
+    assert data["npu"] == "ethos-u55-128" and data["vela_estimate"]["cycles"] > 0
     assert data["inputs"][0]["dtype"] == "int8"
 
 

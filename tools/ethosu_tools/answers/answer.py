@@ -141,6 +141,7 @@ def notes(data: dict[str, Any]) -> list[str]:
             lines.append(text.CPU)
         elif data["uncounted"]:
             lines.append(f"the CPU's part was not counted: {data['uncounted']}")
+        lines += text.float_ends(left, data["dtypes"])
     lines += [f"faster on {data['boards'][0]['board']}: {change}" for change in data["faster"]]
     if point := data.get("blind_point"):
         lines.append(f"for scale: {boards.BlindPoint(**point).text}")

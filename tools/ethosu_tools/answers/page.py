@@ -78,7 +78,7 @@ def build(subject: Subject, data: dict[str, Any]) -> str:
         *_answer(data),
         *_left(data),
         "<h2>Details</h2>",
-        _facts(subject),
+        _facts(subject, data["boards"][0]["need"]),
         "<h2>Layers</h2>",
         f"<p>{escape(_summary(subject))}</p>",
         _wide(_table(subject), "layers"),
@@ -156,7 +156,7 @@ def _text(sentence: str) -> str:
     return re.sub("`(.+?)`", r"<code>\1</code>", escape(sentence))
 
 
-def _facts(subject: Subject) -> str:
+def _facts(subject: Subject, need: Mapping[str, int]) -> str:
     cells = [
         ("NPU", subject.system.npu if subject.estimate else "none: the CPU computes everything")
     ]
@@ -175,11 +175,10 @@ def _facts(subject: Subject) -> str:
                 f"{macs / max(1, subject.cycles * peak):.0%}",
             ),
         ]
-    size = subject.info["fast_scratch_size"]
-    fast = f", with {size:,} of fast scratch" if size else ""
+    fast = f", with {need['fast']:,} of fast scratch" if need["fast"] else ""
     cells += [
-        ("model", f"{len(subject.file.data):,} bytes"),
-        ("arena" + fast, f"{subject.info['arena_size']:,} bytes"),
+        ("file", f"{need['file']:,} bytes"),
+        ("arena" + fast, f"{need['arena']:,} bytes"),
     ]
     lines = (f"<div>{escape(a)}<b>{escape(b)}</b></div>" for a, b in cells)
     return f'<div class="facts">{"".join(lines)}</div>'

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ACCEPTS, REFUSES, NEEDS = "accepts it", "refuses it", "needs"
 _LISTED = 3  # NPUs in a sentence
 _STRIDES = (8, 16, 32)
+_SCRATCH = 2  # of the inputs of an operator ethos-u
 # tensor_arena_size in the manifests of the package pymicro-wakeword.
 _WAKE_WORDS = "microWakeWord's own models have 22,348 to 37,000 bytes in all"
 
@@ -146,18 +147,45 @@ def verdict(subject: "Subject", runtime: "dict[str, Any]") -> "dict[str, Any]":
     return {"runtime": runtime["name"], "verdict": found, "reasons": reasons}
 
 
-def answer(facts: "dict[str, Any]", runtime: "dict[str, Any]") -> "dict[str, Any]":
-    """The verdict on plain facts, as JSON has them, with its words and whether it is a yes."""
+def sizes(
+    tensors: "Sequence[Any]", operators: "Sequence[Any]", renaming: "Sequence[str]"
+) -> "dict[str, int]":
+    """Bytes of a `.tflite` in TFLite Micro: the NPU's scratch, the variables, and the whole arena.
+
+    tensors: size, and whether it is a constant. operators: name, whether the NPU computes it, and
+    the numbers of its inputs and outputs. renaming: operators that may work in place. As trained,
+    the arena has at least what the largest operator reads and writes.
+    """
+    scratch, largest, variables = 0, 0, {}
+    for name, on_npu, inputs, outputs in operators:
+        if on_npu:
+            scratch = max(scratch, tensors[inputs[_SCRATCH]][0])
+        elif name == "READ_VARIABLE":  # each variable is found by its handle
+            variables[inputs[0]] = tensors[outputs[0]][0]
+        if name not in renaming:
+            used = [tensors[at] for at in set(inputs) | set(outputs) if at >= 0]
+            largest = max(largest, sum([size for size, constant in used if not constant]))
+    state = sum(variables.values())
+    return {"scratch": scratch, "state": state, "arena": (scratch or largest) + state}
+
+
+def answers(
+    facts: "dict[str, Any]", graph: "Sequence[Any]", runtimes: "Sequence[dict[str, Any]]"
+) -> "list[dict[str, Any]]":
+    """The verdicts on plain facts, as JSON has them, with words and whether each is a yes.
+
+    graph: the arguments of sizes().
+    """
 
     class Facts:
         pass
 
     subject = Facts()
-    for name, value in facts.items():
+    for name, value in dict(facts, **sizes(*graph)).items():
         shapes = [tuple(shape) for shape in value] if name.endswith("_shapes") else value
         setattr(subject, name, shapes)
-    found = verdict(subject, runtime)  # type: ignore[arg-type]
-    return dict(found, sentence=sentence(found), takes=found["verdict"] == ACCEPTS)
+    found = [verdict(subject, runtime) for runtime in runtimes]  # type: ignore[arg-type]
+    return [dict(each, sentence=sentence(each), takes=each["verdict"] == ACCEPTS) for each in found]
 
 
 def sentence(found: "dict[str, Any]") -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Text of an estimate, from its plain data."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..base.ui import counted
@@ -29,3 +30,12 @@ def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
     lines += [("CPU", f"not included: {operators}")] if operators else []
     lines += [("", "`ethosu profile --on qemu` counts their instructions")] if operators else []
     return lines
+
+
+def float_ends(cpu_operators: Iterable[str], dtypes: Iterable[str]) -> list[str]:
+    """Advice for a model whose inputs or outputs, of these types, the CPU converts each time."""
+    steps = [name for name in ("QUANTIZE", "DEQUANTIZE") if name in cpu_operators]
+    if not steps or "float32" not in dtypes:
+        return []
+    removes = "--quantized-io of `ethosu compile` removes these steps"
+    return [f"the CPU runs {' and '.join(steps)}; {removes}"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..compile.plan.kernels import RENAMING
 from ..model import BUNDLE, TFLITE, ModelFile, ProgramDescription, Tensor, vela_versions
 from ..model.kinds import other_accelerator
-from ..sim import fit
+from . import rules
 
 Shape = tuple[int, ...]
 
@@ -17,10 +17,10 @@ Shape = tuple[int, ...]
 class Subject:
     """What other runtimes look at.
 
-    scratch: bytes of the NPU's arena, the largest of all NPU operators; tensors: of a file as
-    trained, inputs and outputs of its largest operator; state: bytes of the variables of a
-    streaming model; planned: bytes of planned tensors of a program; cpu: names of operators without
-    the NPU; rejected: why LiteRT rejected it when it was run.
+    scratch: bytes of the NPU's arena, the largest of all NPU operators; state: of the variables of
+    a streaming model; arena: that TFLite Micro needs at least; planned: of planned tensors of a
+    program; cpu: names of operators without the NPU; rejected: why LiteRT rejected it when it was
+    run.
     """
 
     name: str
@@ -35,13 +35,8 @@ class Subject:
     scratch: int
     planned: int
     rejected: str = ""
-    tensors: int = 0
     state: int = 0
-
-    @property
-    def arena(self) -> int:
-        """Bytes that the arena of TFLite Micro has at least: it keeps the variables there, too."""
-        return max(self.scratch, self.tensors) + self.state
+    arena: int = 0
 
     @property
     def input_shapes(self) -> list[Shape]:
@@ -88,6 +83,8 @@ def of(file: ModelFile) -> Subject:
     """The facts of a file."""
     description = file.description
     program = description if isinstance(description, ProgramDescription) else None
+    scratch = max((each.scratch_bytes for each in description.npu_operators), default=0)
+    sizes = {"scratch": scratch, "arena": scratch} if program else _sizes(file)
     kind = "an ExecuTorch program" + (" with test cases" if file.kind is BUNDLE else "")
     return Subject(
         name=str(file),
@@ -99,24 +96,15 @@ def of(file: ModelFile) -> Subject:
         inputs=description.inputs,
         outputs=description.outputs,
         cpu=tuple(description.cpu_operators),
-        scratch=max((each.scratch_bytes for each in description.npu_operators), default=0),
         planned=program.planned_bytes if program else 0,
-        tensors=0 if description.compiled else _largest(file),
-        state=_state(file) if file.kind is TFLITE else 0,
+        state=sizes.get("state", 0),
+        scratch=sizes["scratch"],
+        arena=sizes["arena"],
     )
 
 
-def _state(file: ModelFile) -> int:
-    """Of all variables, each found by its handle."""
-    variables = {
-        operator.inputs[0]: file.graph.tensors[operator.outputs[0]].size
-        for operator in file.graph.operators
-        if operator.name == "READ_VARIABLE"
-    }
-    return sum(variables.values())
-
-
-def _largest(file: ModelFile) -> int:
-    """Of the largest operator; one that only renames a tensor may work in place."""
-    operators = [each for each in file.graph.operators if each.name not in RENAMING]
-    return max((fit.tensor_bytes(file, each) for each in operators), default=0)
+def _sizes(file: ModelFile) -> dict[str, int]:
+    graph = file.graph
+    tensors = [(tensor.size, tensor.constant) for tensor in graph.tensors]
+    operators = [(each.name, each.on_npu, each.inputs, each.outputs) for each in graph.operators]
+    return rules.sizes(tensors, operators, RENAMING)

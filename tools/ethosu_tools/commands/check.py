@@ -166,6 +166,7 @@ def _examine(
         "compiled": facts.compiled,
         "npu": facts.npu,
         "vela": facts.vela,
+        "dtypes": facts.dtypes,
         "cpu_operators": examination.cpu_operators,
         "uncounted": examination.uncounted,
         "scratch_bytes": facts.scratch,

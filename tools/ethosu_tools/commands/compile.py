@@ -625,15 +625,6 @@ def _tables(data: dict[str, Any]) -> list[str]:
     ]
 
 
-def _float_io(data: dict[str, Any]) -> list[str]:
-    """Advice for models whose inputs or outputs the CPU converts in each inference."""
-    steps = [name for name in ("QUANTIZE", "DEQUANTIZE") if name in data["cpu_operators"]]
-    tensors = (*data["inputs"], *data["outputs"])
-    if not steps or all(tensor["dtype"] != "float32" for tensor in tensors):
-        return []
-    return [f"float      the CPU runs {' and '.join(steps)}; --quantized-io removes these steps"]
-
-
 def render(data: dict[str, Any]) -> str:
     """Describe the compiled model."""
     if "before" in data:
@@ -645,10 +636,11 @@ def render(data: dict[str, Any]) -> str:
     report += [f"report     {data['report']}"] if data["report"] else []
     report += [f"debug db   {data['debug_db']}"] if "debug_db" in data else []
     sizes = [f"plan       {arena.sizes(data['plan'])}"] if "plan" in data else []
-    if "estimate" not in data:
+    if "vela_estimate" not in data:
         lines = data["proof"]["text"] if "proof" in data else []
         proved = [f"{'' if number else 'pytorch':<10} {line}" for number, line in enumerate(lines)]
         return "\n".join([contents.text(data), *sizes, *proved, *report])
+    dtypes = [tensor["dtype"] for tensor in (*data["inputs"], *data["outputs"])]
     return "\n".join(
         [
             contents.text(data),
@@ -656,7 +648,7 @@ def render(data: dict[str, Any]) -> str:
             *([f"quantised  {data['quantised']}"] if "quantised" in data else []),
             *([f"folded     {', '.join(data['folded'])}"] if "folded" in data else []),
             *_tables(data),
-            *_float_io(data),
+            *(f"float      {line}" for line in text.float_ends(data["cpu_operators"], dtypes)),
             *option.render(data),
             *_latency(data),
             *_proved(data),

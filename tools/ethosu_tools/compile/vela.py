@@ -148,7 +148,7 @@ def _run(
         "system_config": row["system_config"],
         "memory_mode": row["memory_mode"],
         **file.description.as_dict(),
-        "estimate": _estimate(row),
+        "vela_estimate": _estimate(row),
         "warnings": warnings,
         "tables": [table.as_dict() for table in replaced.tables],
         "leftover": [asdict(each) for each in leftover.of(report, source, file)],

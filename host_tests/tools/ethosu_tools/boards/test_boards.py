@@ -191,7 +191,7 @@ def test_a_model_for_a_board_is_compiled_as_its_file_says(
     assert data["system_config"] == board.vela.system_config  # in Vela's words
     assert data["memory_mode"] == board.vela.memory_mode
     clock = ini[f"System_Config.{board.vela.system_config}"]["core_clock"]
-    assert data["estimate"]["clock_mhz"] == float(clock) / 1e6
+    assert data["vela_estimate"]["clock_mhz"] == float(clock) / 1e6
     code, _, err = ethosu(
         *("run", model, "--on", "sim", "--input", inputs(source), "--reference", source)
     )

@@ -71,6 +71,6 @@ def test_profile_names_modes_and_chains(ethosu, model, tmp_path):
 
 def test_estimate_is_near_velas(ethosu, small_cnn, tmp_path):
     path = tmp_path / "model.tflite"
-    estimate = vela.compile_model(small_cnn, "ethos-u85-512", path)["estimate"]
+    estimate = vela.compile_model(small_cnn, "ethos-u85-512", path)["vela_estimate"]
     _, out, _ = ethosu("profile", path, "--json")
     assert json.loads(out)["cycles"] == pytest.approx(estimate["npu_cycles"], rel=0.6)

@@ -56,7 +56,7 @@ def test_report_and_estimate_are_kept(small_models, tmp_path):
     data = vela.compile_model(
         small_models["small_cnn"], "ethos-u55-128", tmp_path / "m.tflite", report=kept
     )
-    assert data["estimate"]["cycles"] > 0
+    assert data["vela_estimate"]["cycles"] > 0
     report = kept.read_text()
     assert "Accelerator configuration" in report and "Conv2D" in report
 
@@ -70,7 +70,7 @@ def test_options_reach_vela(small_models, tmp_path):
         more_options=["--optimise", "Size"],
     )
     assert data["memory_mode"] == "Sram_Only"
-    assert data["estimate"]["flash_kib"] == 0
+    assert data["vela_estimate"]["flash_kib"] == 0
 
 
 @pytest.mark.parametrize("mode", targets.MEMORY_MODES)
@@ -80,7 +80,7 @@ def test_memory_modes_of_a_u85(small_models, tmp_path, mode):
     (operator,) = data["npu_operators"]
     assert (data["npu"], data["memory_mode"]) == ("ethos-u85-256", mode)
     assert (operator["fast_scratch_bytes"] > 0) == mode.startswith("Dedicated_Sram")
-    assert (data["estimate"]["dram_kib"] > 0) == (mode != "Sram_Only")
+    assert (data["vela_estimate"]["dram_kib"] > 0) == (mode != "Sram_Only")
 
 
 @pytest.mark.parametrize("how", ["--config", "--vela", "--vela="])

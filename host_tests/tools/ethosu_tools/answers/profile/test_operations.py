@@ -74,7 +74,9 @@ def test_operations_have_a_place_in_time(ethosu, compiled, small_models, npu):
 
 def test_macs_are_those_that_vela_counts(ethosu, small_models, tmp_path):
     model = tmp_path / "model.tflite"
-    estimate = vela.compile_model(small_models["small_cnn"], "ethos-u55-128", model)["estimate"]
+    estimate = vela.compile_model(small_models["small_cnn"], "ethos-u55-128", model)[
+        "vela_estimate"
+    ]
     _, out, _ = ethosu("profile", model, "--json")
     assert json.loads(out)["work"]["macs"] == pytest.approx(estimate["macs"], rel=0.05)
 

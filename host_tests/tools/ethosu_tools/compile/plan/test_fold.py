@@ -58,7 +58,7 @@ def source(tmp_path):
 def test_same_results_and_a_smaller_arena(source, compile_it):
     as_it_was, before = compile_it(source)
     path, said = compile_it(source, "--quantized-io")
-    assert "QUANTIZE and DEQUANTIZE; --quantized-io removes these steps" in render(before)
+    assert "QUANTIZE and DEQUANTIZE; --quantized-io of `ethosu compile` removes" in render(before)
     assert "--quantized-io" not in render(said)
     assert said["folded"] == ["input", "real"]
     assert plan_file(path).arena < 0.75 * plan_file(as_it_was).arena
