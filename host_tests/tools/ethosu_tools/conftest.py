@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The command and its inputs, for the tests of the tools."""
 
+import json
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 from ethosu_tools import cli
 from ethosu_tools.model import tflite
+
+KEYS = tomllib.loads((Path(cli.__file__).parent / "commands/keys.toml").read_text())
 
 
 @pytest.fixture
@@ -18,9 +24,25 @@ def ethosu(capsys):
         except SystemExit as stop:
             code = stop.code
         out, err = capsys.readouterr()
+        if "--json" in words and out.startswith("{"):
+            data = json.loads(out)
+            error = KEYS["objects"]["error"]
+            names = error if data.keys() == {*error.split()} else KEYS["commands"][words[0]]
+            check_keys(words[0], data, names)
         return code, out, err
 
     return run
+
+
+def check_keys(what, data, names):
+    """Fail for a key of a command's JSON, or of an object in it, that keys.toml does not name."""
+    kinds = dict((*each.split(":"), "")[:2] for each in names.split())
+    for key, value in data.items():
+        assert key in kinds, f"{what}: keys.toml has no {key}"
+        for each in value if isinstance(value, list) else [value]:
+            if kinds[key] and isinstance(each, dict):
+                known = KEYS["objects"] if kinds[key] in KEYS["objects"] else KEYS["commands"]
+                check_keys(f"{what}.{key}", each, known[kinds[key]])
 
 
 @pytest.fixture
