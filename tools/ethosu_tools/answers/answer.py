@@ -35,8 +35,7 @@ def verdict(data: dict[str, Any]) -> str:
         used = [data["runs"][index] for index in sorted({row["run"] for row in running})]
         share = f"all {len(names)}" if able == names else f"{len(able)} of {len(names)}"
         where = f"{share} boards" if able[_NAMED:] else ", ".join(able)
-        but = "but " if any(run["exact"] is False for run in used) else ""
-        return f"Yes: it runs on {where}; {but}{exactness(used)}"
+        return f"{_yes(used)} it runs on {where}; {_but(used)}{exactness(used)}"
     where = f"it runs on none of {len(names)} boards" if names[1:] else f"not on {names[0]}"
     # First what is wrong where the NPU is right.
     rows = sorted(known, key=lambda row: row["run"] is None)
@@ -54,8 +53,16 @@ def _of_chips(data: dict[str, Any]) -> str:
     heap = max(row["need"]["heap"] for row in rows)
     names = ", ".join(dict.fromkeys(row["board"] for row in rows))
     where = f"it runs on {names} if the firmware has {heap:,} bytes of heap for it"
-    but = "but " if any(run["exact"] is False for run in data["runs"]) else ""
-    return f"Yes: {where}; {but}{exactness(data['runs'])}"
+    return f"{_yes(data['runs'])} {where}; {_but(data['runs'])}{exactness(data['runs'])}"
+
+
+def _but(runs: Sequence[dict[str, Any]]) -> str:
+    return "but " if any(run["exact"] is False for run in runs) else ""
+
+
+def _yes(runs: Sequence[dict[str, Any]]) -> str:
+    """Whether that is good: not if results are wrong in a way that is not known of the NPU."""
+    return "Wrong:" if any(run["exact"] is False and not run["note"] for run in runs) else "Yes:"
 
 
 def speed(row: dict[str, Any]) -> str:
@@ -63,8 +70,10 @@ def speed(row: dict[str, Any]) -> str:
     where, time = f"{row['board']} ({row['npu']})", row["estimate"]
     if not time:
         return f"On {where} the CPU computes everything; the estimate covers the NPU only."
-    figure = f"the NPU takes {text.figure(time)} for an inference"
-    return f"On {where} {figure}; this figure is {time['basis']}."
+    figure = f"the NPU takes {text.figure(time)} of an inference"
+    if row["cpu"]:
+        figure += f", and the CPU at least {row['cpu']['low_ms']:.3g} ms"
+    return f"On {where} {figure}; the NPU's figure is {time['basis']}."
 
 
 def exactness(runs: Sequence[dict[str, Any]]) -> str:
@@ -133,7 +142,7 @@ def _share(row: dict[str, Any], name: str) -> str:
 
 def notes(data: dict[str, Any]) -> list[str]:
     """What the table of boards does not say: its brackets, the CPU's part, what would be faster."""
-    rows = cells(data)[1:]
+    rows, first = cells(data)[1:], data["boards"][0]
     lines = [text.BRACKETS] if any(text.BRACKET in row[3] for row in rows) else []
     if left := data["cpu_operators"]:
         lines.append(f"left to the CPU: {counted(left)}")
@@ -142,7 +151,9 @@ def notes(data: dict[str, Any]) -> list[str]:
         elif data["uncounted"]:
             lines.append(f"the CPU's part was not counted: {data['uncounted']}")
         lines += text.float_ends(left, data["dtypes"])
-    lines += [f"faster on {data['boards'][0]['board']}: {change}" for change in data["faster"]]
+    if first["reserve"]:
+        lines.append(f"{first['reserve']:,} bytes of each heap are reserved for your program")
+    lines += [f"faster on {first['board']}: {change}" for change in data["faster"]]
     if point := data.get("blind_point"):
         lines.append(f"for scale: {boards.BlindPoint(**point).text}")
     return lines + remarks(data)
@@ -190,7 +201,7 @@ def following(data: dict[str, Any]) -> list[str]:
     """What to type next."""
     first = data["boards"][0]
     lines = [f"page: {data['html']}"] if "html" in data else []
-    if first["runs"] and not data["compiled"] and first["used"]:
+    if first["runs"] and not data["compiled"] and first["used"] and not data["exit_code"]:
         lines.append(f"next: ethosu compile {data['model']} --board {first['board']}")
     return lines
 

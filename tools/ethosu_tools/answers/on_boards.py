@@ -17,8 +17,7 @@ from typing import Any
 from ..base.errors import BoardError, InputError, SetupError, ToolError
 from ..base.ui import Ui
 from ..boards.systems import System
-from ..compile import load, vela_defects
-from ..compile.known import known_of
+from ..compile import known, load
 from ..model import Case, ModelFile, arrays
 from ..model.arrays import Array
 from ..sim import fit, latency
@@ -228,12 +227,13 @@ class Examination:
         npu = self.file.description.npu if self.file.description.compiled else system.npu
         try:
             made = load.compile_for(self.file, system)
-            warnings = vela_defects.warnings(self.reference, made) if self.reference else []
             # A program is planned by its exporter.
             if not made.is_program:
                 made, _ = load.prepare(self.file, made)
-            run = Run(made.description.npu, made, warnings=tuple(warnings))
-            return self._compared(run, made)
+            run = self._compared(Run(made.description.npu, made), made)
+            if run.exact or not self.reference or run.note.startswith(known.KNOWN):
+                return run
+            return replace(run, warnings=tuple(known.warnings(self.reference, made)))
         except (BoardError, InputError) as error:
             remedies = tuple(line.removeprefix("  ") for line in str(error).splitlines()[1:])
             return Run(npu, refused=self._reason(error), remedies=remedies)
@@ -266,8 +266,8 @@ class Examination:
             found_here = Difference.of_outputs(found, expected)
         except NotComparableError as error:
             return replace(run, note=f"{ran}{error}")
-        known = known_of(self.reference.graph) if found_here.differing else ""
-        return _with_difference(run, found_here, known)
+        note = known.known_of(self.reference.graph) if found_here.differing else ""
+        return _with_difference(run, found_here, note)
 
     @cached_property
     def _feeds(self) -> list[list[Array]]:

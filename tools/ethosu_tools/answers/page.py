@@ -217,7 +217,7 @@ def _without_layer(subject: Subject) -> Iterator[str]:
         and f"{each.name} {graph.tensors[each.outputs[0]].name}" not in whole
     ]
     if gone and len(gone) < len(operators):
-        yield f"Without a row, because Vela merged or removed them: {', '.join(gone)}."
+        yield f"Without a row of their own, as Vela merged or replaced them: {', '.join(gone)}."
 
 
 def _not_in_roofline(rows: Sequence[Layer]) -> str:

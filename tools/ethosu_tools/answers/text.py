@@ -10,15 +10,18 @@ from ..sim import figures
 figure, frames = figures.time, figures.frames
 BRACKET = " ("
 BRACKETS = "In brackets: the range that measurements of chips suggest, or the minimum (>=)."
-CPU = "CPU: instructions on an emulated board, at two per cycle; slow memory adds to it."
+CPU = (
+    "CPU: instructions counted on an emulated board, at two per cycle, the most that the core "
+    "issues; `ethosu profile --on qemu` shows them at one; slow memory adds to it."
+)
 
 
-def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
-    """The estimate in a few lines, with its uncertainty."""
+def summary(data: dict[str, Any], *, measured: bool = False) -> list[tuple[str, str]]:
+    """The estimate in a few lines, with its uncertainty; `measured`: a measurement follows."""
     operators = counted(data["cpu_operators"])
     shares = ", ".join(f"{unit} {share:.0%}" for unit, share in list(data["bounds"].items())[:4])
     lines = [
-        ("latency", f"{figure(data)}, {frames(data)}"),
+        ("latency", f"{figure(data)}{'' if operators else f', {frames(data)}'}"),
         ("", f"{data['basis']}"),
         (
             "system",
@@ -27,8 +30,9 @@ def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         ("bound by", shares),
     ]
-    lines += [("CPU", f"not included: {operators}")] if operators else []
-    lines += [("", "`ethosu profile --on qemu` counts their instructions")] if operators else []
+    if operators:
+        lines.append(("CPU", f"not included: {operators}"))
+        lines += [] if measured else [("", "`ethosu profile --on qemu` counts their instructions")]
     return lines
 
 

@@ -387,7 +387,11 @@ def _compile(
                     original = signatures.select(model, each.signature)
                     load.check(original, each, last=load.FORCE)
                 data["proof"] = _run_once(source, made)
-            if data.get("proof", {}).get("differing") != 0:
+            proof = data.get("proof", {})
+            if wrong := _wrong(proof):
+                data["warnings"].append(wrong)
+                data["exit_code"] = MismatchError.exit_code
+            if proof.get("differing") != 0 and not proof.get("note"):
                 data["warnings"] += known.warnings(source, made)
             data |= contents.describe_signatures(made)
     except CannotRunError as error:
@@ -429,6 +433,8 @@ def _compile(
         tried, changed = try_changes_of(made)
         data, files = data | tried, files | changed
     write_all(files)
+    for warning in data["warnings"]:
+        ui.warn(warning)
     return data | {"bytes": len(made.data)}
 
 
@@ -458,13 +464,21 @@ def _proved(data: dict[str, Any]) -> list[str]:
         return [f"checked    not compared with TFLite's reference kernels: {found['why']}"]
     if not found["differing"]:
         return ["checked    one random input: every value equals TFLite's reference kernels"]
-    said = (
+    return [f"checked    {_differing(found)}, {found['note']}"] if found["note"] else []
+
+
+def _differing(found: dict[str, Any]) -> str:
+    return (
         f"{found['differing']:,} of {found['values']:,} values of one random input differ from "
         f"TFLite's reference kernels, by at most {found['largest']:g}"
     )
-    if found["note"]:
-        return [f"checked    {said}, {found['note']}"]
-    return [f"warning    wrong results: {said}; `ethosu bisect` finds the layer"]
+
+
+def _wrong(proof: dict[str, Any]) -> str:
+    """That the results are wrong, other than as is known of the NPU or the reference; or ""."""
+    if not proof.get("differing") or proof["note"]:
+        return ""
+    return f"wrong results: {_differing(proof)}; `ethosu bisect` finds the layer"
 
 
 def _check_fit(
@@ -653,6 +667,5 @@ def render(data: dict[str, Any]) -> str:
             *_latency(data),
             *_proved(data),
             *report,
-            *(f"warning    {warning}" for warning in data["warnings"]),
         ]
     )

@@ -121,6 +121,8 @@ def render(data: dict[str, Any]) -> str:
         f"{', '.join(data['files']) or 'no files'}: {data['file_bytes']:,} bytes",
         f"image      {data['bytes']:,} bytes in {where}",
     ]
+    models = [name for name in data["files"] if name.endswith((".tflite", ".pte", ".bpte"))]
+    lines += [f"run it     import ethosu; ethosu.Model('/rom/{name}')" for name in models[:1]]
     lines += [f"{key:<10} {', '.join(data[key])}" for key in ("kept", "removed") if data[key]]
     lines += [f"warning    {warning}" for warning in data["warnings"]]
     return "\n".join(lines)

@@ -197,7 +197,9 @@ def render(data: dict[str, Any]) -> str:
         "",
     ]
     estimate = data["estimate"]
-    pairs = text.summary(estimate) if estimate else [("NPU", "none: the CPU computes everything")]
+    pairs = [("NPU", "none: the CPU computes everything")]
+    if estimate:
+        pairs = text.summary(estimate, measured="median_ms" in data)
     pairs += measured.lines(data)
     for name in ("perfetto", "overlay"):
         if name in data:

@@ -218,6 +218,7 @@ DEFECTS = (
 # Steps that an operator may be from TFLite's kernel on any NPU: tools/npu_sim/README.md says why.
 BOUNDS = {"ABS": 1, "ELU": 1, "UNIDIRECTIONAL_SEQUENCE_LSTM": 12}
 
+KNOWN = "as known of"  # begins what known_of() says
 # Those that vela_defects.py describes with their operators.
 _WARNED = ("operators-of-equal-weights", "int32-bias-of-int16")
 
@@ -261,7 +262,7 @@ def warnings(source: ModelFile, made: ModelFile) -> list[str]:
         return found
     rows = known(source, made.description.npu, made.vela_version or "")
     return found + [
-        f"results may be wrong here, because Vela has the defect `{row.name}`: {row.text}"
+        f"a defect of Vela that this model may show: `{row.name}`: {row.text}"
         for row in rows
         if row.name not in _WARNED
     ]
@@ -274,7 +275,7 @@ def known_of(graph: Graph) -> str:
     rounded = " and ".join(name for name in BOUNDS if name in names)
     reasons = [f"{rounded}, which the NPU rounds in another way"] if rounded else []
     reasons += [f"{' and '.join(raw)} of int16, {_RAW}"] if raw else []
-    return f"as known of {' and of '.join(reasons)}" if reasons else ""
+    return f"{KNOWN} {' and of '.join(reasons)}" if reasons else ""
 
 
 def _compares_raw(operator: Operator, tensors: Sequence[Tensor]) -> bool:

@@ -125,7 +125,7 @@ def test_the_page_is_complete_and_self_contained(ethosu, small_models, tmp_path)
     shown = {layer["name"].split()[0] for layer in layers}
     operators = tflite.parse(model.read_bytes())[0].operators
     gone = [f"{at} {op.name}" for at, op in enumerate(operators) if str(at) not in shown]
-    assert gone and f"because Vela merged or removed them: {', '.join(gone)}." in text
+    assert gone and f"as Vela merged or replaced them: {', '.join(gone)}." in text
     page = Page(text)
     assert page.tags.count("svg") == 2 and page.tags.count("table") == 2
     assert text.count('<div class="bars">') == 2
