@@ -2,10 +2,12 @@
 """The planner's output matches the runtime's input, and its scratch what kernels need."""
 
 import re
+import struct
 
 import pytest
 from ethosu.vela.tflite.BuiltinOperator import BuiltinOperator
 from ethosu_tools.compile.plan import plan_file, record
+from ethosu_tools.model.tflite import OFFSETS_NAME, metadata
 
 from host_tests.modules.ethosu.runtime.kernels import runner  # noqa: F401  (its import registers the generators)
 from host_tests.modules.ethosu.runtime.kernels.maker import GENERATORS, make
@@ -43,7 +45,8 @@ def test_same_scratch_for_generated_cases(name, tmp_path):
         (entry,) = plan.entries
         if entry.size:
             reason = c_runtime.load(with_scratch(data, plan, entry.size - 1))
-            wanted = f"{entry.size - 1} bytes of scratch planned, {entry.size} needed"
+            wanted = f"{entry.size - 1} bytes of scratch planned, {entry.size} needed (planner "
+            wanted += f"{record.PLANNER_VERSION}, kernel {entry.kernel};"
             assert wanted in reason, f"case {seed}"
         assert plan.before is None
 
@@ -55,3 +58,14 @@ def with_scratch(data, plan, size):
     old, new = record.encode(plan.arena, [entry]), record.encode(plan.arena, [changed])
     assert data.count(old) == 1
     return data.replace(old, new)
+
+
+def test_state_inside_the_scratch_of_the_npu(mixed):
+    # Tensor 4 keeps the state of the first SVDF; between both layers the NPU works at 0 to 320.
+    data = mixed("svdf").planned.read_bytes()
+    offsets = bytearray(metadata.get(data, OFFSETS_NAME))
+    assert c_runtime.load(data) == ""
+    struct.pack_into("<I", offsets, 4 * (3 + 4), 128)
+    reason = c_runtime.load(metadata.put(data, {OFFSETS_NAME: bytes(offsets)}))
+    assert "operator 1 (ethos-u)" in reason
+    assert "scratch at 0 to 320 overlaps tensor 4 at 128 to 896, which keeps state" in reason
