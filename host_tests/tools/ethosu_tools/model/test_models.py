@@ -44,35 +44,6 @@ def test_compiling_keeps_inputs_and_outputs(small_models, compiled):
             assert old.scale == pytest.approx(new.scale)
 
 
-def test_operators_left_to_the_cpu_are_counted(small_models, compiled):
-    description = tflite.describe(compiled(small_models["small_streaming"]))
-    assert description.cpu_operators["READ_VARIABLE"] == 2
-    assert description.cpu_operators["CALL_ONCE"] == 1
-    assert len(description.npu_operators) >= 1
-
-
-def test_report_and_estimate_are_kept(small_models, tmp_path):
-    kept = tmp_path / "report.txt"
-    data = vela.compile_model(
-        small_models["small_cnn"], "ethos-u55-128", tmp_path / "m.tflite", report=kept
-    )
-    assert data["vela_estimate"]["cycles"] > 0
-    report = kept.read_text()
-    assert "Accelerator configuration" in report and "Conv2D" in report
-
-
-def test_options_reach_vela(small_models, tmp_path):
-    data = vela.compile_model(
-        small_models["small_cnn"],
-        "ethos-u55-128",
-        tmp_path / "m.tflite",
-        memory_mode="Sram_Only",
-        more_options=["--optimise", "Size"],
-    )
-    assert data["memory_mode"] == "Sram_Only"
-    assert data["vela_estimate"]["flash_kib"] == 0
-
-
 @pytest.mark.parametrize("mode", targets.MEMORY_MODES)
 def test_memory_modes_of_a_u85(small_models, tmp_path, mode):
     path = tmp_path / "m.tflite"
@@ -113,23 +84,9 @@ def test_memory_modes_are_all_that_vela_has():
     assert list(targets.MEMORY_MODES) == modes
 
 
-# Both internal SRAM banks of a Corstone-300.
-SRAM_BYTES = 4 << 20
-
-
-@pytest.mark.parametrize(
-    "name", ["kws_ref_model", "ad01_int8", "pretrainedResnet_quant", "vww_96_int8"]
-)
-def test_real_models_fit_the_board(shared_models, compiled, name):
-    description = tflite.describe(compiled(shared_models / f"{name}.tflite"))
-    assert description.npu_operators and not description.cpu_operators
-    assert sum(operator.scratch_bytes for operator in description.npu_operators) < SRAM_BYTES
-
-
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"memory_mode": "Nowhere"}, "unknown memory mode 'Nowhere'; expected one of Sr"),
         ({"system_config": "None"}, "Vela rejected .*System_Config.None not found"),
         ({"config": "no/such.ini"}, "Vela rejected"),
         ({"more_options": ["--no-such-option"]}, "Vela rejected .*unrecognized arguments"),
@@ -155,11 +112,6 @@ def test_compiling_twice_is_refused(small_models, compiled, tmp_path):
         vela.compile_model(
             compiled(small_models["small_cnn"]), "ethos-u55-256", tmp_path / "m.tflite"
         )
-
-
-def test_model_that_was_never_compiled_is_named_with_the_remedy(small_models):
-    with pytest.raises(InputError, match=r"never compiled.*run: ethosu compile"):
-        _ = ModelFile(small_models["small_cnn"]).compiled
 
 
 BAD_FILES = {
