@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Driver payloads: COP1 and COP2 are equivalent, malformed ones give one sentence."""
 
-import random
-
 import pytest
 from ethosu_tools.base.errors import InputError
 from ethosu_tools.compile import vela
 from ethosu_tools.model import read_stream, tflite
-
-from host_tests.kit.damage import damaged
 
 FORMS = {
     "COP1": (),
@@ -39,18 +35,6 @@ def test_both_forms_hold_the_same(payloads):
     read = {form: read_stream(data) for form, data in payloads.items()}
     assert read["COP1"] == read["COP2"]
     assert {npu for npu, _ in read.values()} == {"ethos-u85-512"}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_payload_cut_or_damaged_is_read_or_refused(payloads, form):
-    data = payloads[form]
-    refused = 0
-    for seed in range(400):
-        try:
-            read_stream(damaged(data, random.Random(seed), head=64))
-        except InputError as error:
-            refused += len(str(error).splitlines()) == 1
-    assert refused > 150
 
 
 @pytest.mark.parametrize("start", [b"", b"COP3" + bytes(60)])

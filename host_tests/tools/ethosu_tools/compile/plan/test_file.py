@@ -139,36 +139,10 @@ def test_contents_of_another_length_replace_the_old(mixed):
     assert decode(metadata.get(data, RECORD_NAME)) == (64, [])
 
 
-@pytest.mark.parametrize("cut", [9, 40, 300, 2000])
-def test_a_damaged_file_is_one_error(mixed, tmp_path, cut):
-    path = tmp_path / "cut.tflite"
-    path.write_bytes(mixed("svdf").compiled.read_bytes()[:cut])
-    with pytest.raises(InputError, match=r"cut\.tflite"):
-        plan_file(path)
-
-
 def test_nothing_is_written_when_planning_fails(tmp_path):
     output = tmp_path / "out.tflite"
     path = tmp_path / "bad.tflite"
     path.write_bytes(b"\0\0\0\0TFL3" + bytes(40))
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=r"bad\.tflite"):
         plan_file(path, output)
     assert not output.exists()
-
-
-def test_damaged_files_of_every_kind_are_refused_or_planned(mixed, tmp_path):
-    good = bytearray(mixed("attention").planned.read_bytes())
-    random = np.random.default_rng(4)
-    path = tmp_path / "damaged.tflite"
-    refused = 0
-    for _ in range(100):
-        data = good.copy()
-        for place in random.integers(8, len(data), random.integers(1, 6)):
-            data[place] = random.choice([0, 1, 0x7F, 0x80, 0xFF, random.integers(256)])
-        path.write_bytes(data)
-        try:
-            plan_file(path)
-        except InputError as error:
-            refused += 1
-            assert len(str(error).splitlines()) == 1
-    assert refused > 5
