@@ -179,7 +179,10 @@ def test_as_the_evaluation_kit_loads_a_model(fvp, image, tmp_path, steps, words,
 
 
 def test_a_dump_that_cannot_be_written(fvp, image):
-    """To a full disk, and by an emulator that ends in an error."""
+    """To a full disk, and by an emulator that ends in an error.
+
+    A call of semihosting without it is a breakpoint, which locks up before there is a handler.
+    """
     full = "--dump", "/dev/full@0x60000000,4"
     done = fvp(image, *full, steps="exit:3")
     assert done.returncode == 3
@@ -384,12 +387,6 @@ def test_files_of_one_folder_and_no_commands(fvp, image, tmp_path):
     assert "copy: ok\ncopy: cannot open /etc/hostname\n" in done.stdout
 
 
-def test_without_semihosting(fvp, image):
-    """A call is a breakpoint, which locks up before there is a handler."""
-    done = fvp("-C", "cpu0.semihosting-enable=0", image)
-    assert done.returncode == 1 and "error: QEMU ended" in done.stderr
-
-
 def test_start_address_and_intel_hex(fvp, tmp_path):
     elf, hex_file = newlib_program.build(code_start=0x11000000), tmp_path / "merged.hex"
     subprocess.run(["arm-none-eabi-objcopy", "-O", "ihex", elf, hex_file], check=True)
@@ -398,29 +395,23 @@ def test_start_address_and_intel_hex(fvp, tmp_path):
     assert fvp(elf, steps="exit:8").returncode == 1
 
 
-def test_corstone_320(fvp):
-    """Code in its SRAM, data in a DTCM as large as that of Corstone-300."""
-    cpu = "mps4_board.subsystem.cpu0"
-    words = f"-C {cpu}.INITSVTOR=0x12000000 -C {cpu}.CFGDTCMSZ=10 -C {cpu}.semihosting-stack_base=0"
-    words += " -C mps4_board.subsystem.ethosu.num_macs=512 -C vis_hdlcd.disable_visualisation=1"
-    line = f"{cpu}.semihosting-cmd_line=prog malloc:300000 peek:50004028 exit:5"
-    image = newlib_program.build(code_start=0x12000000)
-    done = fvp(*words.split(), "-C", line, image, name="FVP_Corstone_SSE-320")
-    assert (done.returncode, done.stderr) == (5, "")
-    assert "malloc: ok" in done.stdout and "peek 50004028: 20001119" in done.stdout
+def test_corstone_320(fvp, tmp_path):
+    """Code in its SRAM, data in a DTCM as large as that of Corstone-300.
 
-
-def test_data_on_corstone_320(fvp, tmp_path):
-    """Its machine has no RAM that QEMU knows the size of."""
+    Its machine has no RAM that QEMU knows the size of.
+    """
     cpu = "mps4_board.subsystem.cpu0"
     (tmp_path / "model.pte").write_bytes(bytes.fromhex("78563412 efbeadde"))
-    words = ["-C", f"{cpu}.INITSVTOR=0x12000000", "-C", f"{cpu}.semihosting-stack_base=0"]
-    words += ["-C", f"{cpu}.CFGDTCMSZ=10", "--data", "model.pte@0x70000000"]
-    line = f"{cpu}.semihosting-cmd_line=prog peek:70000000 peek:70000004 exit:5"
+    words = f"-C {cpu}.INITSVTOR=0x12000000 -C {cpu}.CFGDTCMSZ=10 -C {cpu}.semihosting-stack_base=0"
+    words += " -C mps4_board.subsystem.ethosu.num_macs=512 -C vis_hdlcd.disable_visualisation=1"
+    words += " --data model.pte@0x70000000"
+    peeks = {"50004028": "20001119", "70000000": "12345678", "70000004": "deadbeef"}
+    steps = " ".join(f"peek:{address}" for address in peeks)
+    line = f"{cpu}.semihosting-cmd_line=prog malloc:300000 {steps} exit:5"
     image = newlib_program.build(code_start=0x12000000)
-    done = fvp(*words, "-C", line, image, name="FVP_Corstone_SSE-320")
-    assert (done.returncode, done.stderr) == (5, "")
-    assert "peek 70000000: 12345678" in done.stdout and "peek 70000004: deadbeef" in done.stdout
+    done = fvp(*words.split(), "-C", line, image, name="FVP_Corstone_SSE-320")
+    assert (done.returncode, done.stderr) == (5, "") and "malloc: ok" in done.stdout
+    assert all(f"peek {address}: {word}" in done.stdout for address, word in peeks.items())
 
 
 @pytest.mark.parametrize(

@@ -79,13 +79,6 @@ def test_it_needs_a_folder(ethosu):
     assert code == 2 and "--openmv needs --romfs DIR" in err
 
 
-def test_a_folder_that_is_too_large_names_its_files(ethosu, tmp_path):
-    (tmp_path / "large.bin").write_bytes(bytes(3_000_000))
-    (tmp_path / "small.bin").write_bytes(b"1")
-    code, _, err = ethosu("qemu", "--board", "ALIF_ENSEMBLE_E7-M55_HP", "--romfs", tmp_path)
-    assert code == 3 and "large.bin (3,000,000 bytes), small.bin (1 bytes)" in err
-
-
 @pytest.mark.parametrize(("place", "firmware", "said"), [
     (None, None, ["no ulab"]),
     (None, paths.firmware_file("X"), []),

@@ -12,7 +12,6 @@ import wave
 from pathlib import Path
 
 import pytest
-from ethosu_tools import cli
 from ethosu_tools.addons.wakeword import command, keywords
 from ethosu_tools.base.errors import BoardError
 from ethosu_tools.boards.setup import emulated
@@ -141,34 +140,23 @@ def test_a_voice_that_is_not_detected_suggests_another(ethosu, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--say", " "], 3, "the text to speak is empty"),
-        (["--say", "hi", "--voice", "nobody"], 3, "cannot speak it as nobody"),
-        (["--wav", "none.wav"], 3, "none.wav cannot be read"),
+        (["--say", "hi", "--voice", "nobody"], 3, "cannot speak it as nobody: .*voice does not ex"),
+        (["--wav", "none.wav"], 3, "none.wav cannot be read: No such file"),
         (["--output", __file__], 3, "test_command.py cannot be written: "),
+        (["--model", "computer"], 2, "okay_nabu"),
+        (["--npu", "ethos-u99"], 2, "ethos-u55-128"),
+        (["--say", "a", "--wav", "b"], 2, "not allowed with"),
     ],
 )
 def test_bad_input_is_one_error(ethosu, options, code, message):
     found, _, err = ethosu("demo", "wakeword", *options)
-    assert found == code and message in err and err.count("\n") == 1
+    assert found == code and re.search(message, err) and err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--model", "computer"], "okay_nabu"),
-        (["--npu", "ethos-u99"], "ethos-u55-128"),
-        (["--say", "a", "--wav", "b"], "not allowed with"),
-    ],
-)
-def test_a_wrong_option_lists_the_valid_ones(capsys, options, message):
-    assert cli.main(["demo", "wakeword", *options]) == 2
-    assert message in capsys.readouterr().err
-
-
-def test_a_missing_program_is_named(ethosu, tmp_path, monkeypatch):
+def test_a_missing_program_is_named_with_its_package(ethosu, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     code, _, err = ethosu("demo", "wakeword")
-    assert code == 4 and "espeak-ng is not installed" in err
+    assert code == 4 and re.search("espeak-ng is not installed; .*apt install espeak-ng", err)
 
 
 def test_one_wrong_bit_is_a_mismatch(ethosu, tmp_path, monkeypatch):
