@@ -31,14 +31,6 @@ def model(small_cnn, tmp_path):
     return path
 
 
-def test_run_on_the_simulator(ethosu, model, small_cnn, inputs):
-    code, out, err = ethosu(
-        "run", model, "--input", inputs(model), "--reference", small_cnn, "--json"
-    )
-    assert code == 0, err
-    assert json.loads(out)["equals_reference"] is True
-
-
 def test_single_steps_show_the_memory(model, feed):
     inputs, wanted = feed
     chained = 0

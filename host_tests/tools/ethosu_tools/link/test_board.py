@@ -58,11 +58,6 @@ def test_value_without_literal_is_refused(fake):
         fake.eval("object()")
 
 
-def test_soft_reset_comes_back_to_the_raw_repl(fake):
-    fake.soft_reset()
-    assert fake.eval("3") == 3
-
-
 def test_output_streams_to_the_callback(fake):
     seen = bytearray()
     assert fake.exec("print('x' * 9)", on_output=seen.extend) == ""

@@ -23,6 +23,7 @@ from host_tests.kit.stand_ins import program
 from host_tests.tools.ethosu_tools.debug.advice.branches import Branches
 
 CALIBRATE = "ethosu compile {path} --calibrate"
+WITH_STAND_IN = ("compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python")
 
 
 def ramp(shape):
@@ -206,8 +207,7 @@ def stand_in(tmp_path, small_models, monkeypatch):
 
 
 def test_the_quantised_model_is_kept_and_is_a_reference(ethosu, stand_in, small_models, inputs):
-    words = ["compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python"]
-    code, out, err = ethosu(*words, "-o", "made/out.tflite")
+    code, out, err = ethosu(*WITH_STAND_IN, "-o", "made/out.tflite")
     assert code == 0 and announced(err) and "quantised  made/out_int8.tflite" in out
     kept = Path("made/out_int8.tflite")
     assert describe(kept).inputs == describe(small_models["small_cnn"]).inputs
@@ -217,47 +217,45 @@ def test_the_quantised_model_is_kept_and_is_a_reference(ethosu, stand_in, small_
         "run", "made/out.tflite", "--input", inputs(kept), "--reference", "m.keras"
     )
     assert code == 3 and "keeps the quantised model as NAME_int8.tflite" in err
-    assert ethosu(*words, "-o", "made/out.tflite")[0] == 0, "its own file may be replaced"
+    assert ethosu(*WITH_STAND_IN, "-o", "made/out.tflite")[0] == 0, "its own file may be replaced"
     Path("m_int8.tflite").write_bytes(small_models["small_cnn"].read_bytes())
-    code, _, err = ethosu(*words)
+    code, _, err = ethosu(*WITH_STAND_IN)
     assert code == 2 and "would overwrite m_int8.tflite; move that" in err
 
 
 def test_the_quantised_model_of_one_that_cannot_run_is_kept(ethosu, stand_in, small_models):
     """The conversion took minutes; but an earlier pair of files stays a pair."""
-    words = ["compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python"]
     model = Branches()
     model.reverse("backwards", (1, 4, 6, 3), (1, 2))
     fake, kept = Path("fake/tensorflow.py"), Path("m_int8.tflite")
     right, wrong = fake.read_text(), Path("reverse.tflite")
     wrong.write_bytes(model.data())
     fake.write_text(right.replace(str(small_models["small_cnn"]), str(wrong.resolve())))
-    code, _, err = ethosu(*words)
+    code, _, err = ethosu(*WITH_STAND_IN)
     assert code == 3 and "REVERSE_V2" in err and "the quantised model is m_int8.tflite" in err
     assert describe(kept).inputs == describe(wrong).inputs and not Path("m_vela.tflite").exists()
     fake.write_text(right)
-    assert ethosu(*words)[0] == 0
+    assert ethosu(*WITH_STAND_IN)[0] == 0
     before = kept.read_bytes()
     fake.write_text(right.replace(str(small_models["small_cnn"]), str(wrong.resolve())))
-    code, _, err = ethosu(*words)
+    code, _, err = ethosu(*WITH_STAND_IN)
     assert code == 3 and "m_int8.tflite is still that of m_vela.tflite" in err
     assert kept.read_bytes() == before
 
 
 def test_the_quantised_model_is_written_with_what_was_compiled_of_it(ethosu, stand_in):
     """A failure leaves the previous compilation's pair; -o makes a separate pair."""
-    words = ["compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python"]
-    assert ethosu(*words)[0] == 0
+    assert ethosu(*WITH_STAND_IN)[0] == 0
     pair = [Path("m_vela.tflite"), Path("m_int8.tflite")]
     before = [(path.read_bytes(), path.stat().st_ino) for path in pair]
     assert get(before[1][0], SOURCE) == b"m.keras"
-    code, _, err = ethosu(*words, "--vela=--nonsense")
+    code, _, err = ethosu(*WITH_STAND_IN, "--vela=--nonsense")
     assert code and str(Path(err)).count("ethosu-") == 0, err
     Path("folder").mkdir()
-    code, _, err = ethosu(*words, "-o", "folder")
+    code, _, err = ethosu(*WITH_STAND_IN, "-o", "folder")
     assert code == 3 and "folder cannot be written: it is a folder" in err
     assert not Path("folder_int8.tflite").exists() and not list(Path().glob(".*.part"))
-    assert ethosu(*words, "-o", "y.tflite")[0] == 0 and Path("y_int8.tflite").is_file()
+    assert ethosu(*WITH_STAND_IN, "-o", "y.tflite")[0] == 0 and Path("y_int8.tflite").is_file()
     assert [(path.read_bytes(), path.stat().st_ino) for path in pair] == before
 
 
@@ -291,8 +289,7 @@ def test_samples_without_a_range_are_refused(ethosu, stand_in, value, message):
     if value != value:
         added[1:, 0] = np.nan, np.inf
     np.savez("samples.npz", **{"0": ramp((3, 16, 16, 3)), "1": added})
-    words = "compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python"
-    code, _, err = ethosu(*words)
+    code, _, err = ethosu(*WITH_STAND_IN)
     assert code == 3 and message in err, err
     assert not Path("m_int8.tflite").exists()
 

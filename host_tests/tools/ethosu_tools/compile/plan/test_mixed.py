@@ -13,7 +13,6 @@ from ethosu_tools.model.make_model import LARGE_MODELS, NONE
 from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.exactness.hosts import HOSTS
-from host_tests.exactness.models import NETWORKS
 from host_tests.kit.mixed_models import MODELS, MixedNet
 from host_tests.kit.reference_cases import assert_exact
 
@@ -41,12 +40,6 @@ def gain_of(path):
     plan = plan_file(path)
     print(f"{path.name}: arena {plan.arena:,}, Vela's with scratch behind it {plan.before:,}")
     return plan.before - plan.arena
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [*NETWORKS, "person_detect", "trained_lstm_int8"])
-def test_shared_models(compiled, shared_models, name):
-    assert gain_of(compiled(shared_models / f"{name}.tflite")) >= 0
 
 
 @pytest.mark.slow
