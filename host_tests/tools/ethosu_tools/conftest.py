@@ -46,6 +46,22 @@ def check_keys(what, data, names):
 
 
 @pytest.fixture
+def fails(ethosu):
+    """Runs `ethosu ...`, which must fail: `fails("run", path, code=3, said="cannot be read")`.
+
+    Several texts are a tuple. Returns stderr.
+    """
+
+    def run(*words, code, said):
+        found, _, err = ethosu(*words)
+        texts = (said,) if isinstance(said, str) else said
+        assert found == code and all(text in err for text in texts), err
+        return err
+
+    return run
+
+
+@pytest.fixture
 def inputs(tmp_path):
     """Writes arrays that fit a model's inputs: `inputs(model, steps=3)` is the file."""
 

@@ -36,11 +36,10 @@ def refused(tmp_path_factory):
 
 
 @pytest.mark.parametrize("where", ["sim", "qemu"])
-def test_run_skips_verification_only_on_request(ethosu, refused, where):
+def test_run_skips_verification_only_on_request(ethosu, fails, refused, where):
     folder = refused.parent
     words = ["run", refused, "--input", folder / "in.npz", "--on", where]
-    code, _, err = ethosu(*words)
-    assert code == 3 and REFUSAL in err and WAY_OUT in err
+    fails(*words, code=3, said=(REFUSAL, WAY_OUT))
     assert ethosu(*words, "--no-verify", "--reference", folder / "pool.tflite")[0] == 0
     assert verification.chosen(), "the next command verifies again"
 

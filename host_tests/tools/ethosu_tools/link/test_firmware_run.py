@@ -64,10 +64,9 @@ def test_after_the_awaited_text_no_code_counts(printed, monkeypatch, image, tmp_
 
 
 @pytest.mark.parametrize("way", ["eot", "leave"])
-def test_exiting_without_the_awaited_text_is_an_error(ethosu, image, way):
+def test_exiting_without_the_awaited_text_is_an_error(ethosu, fails, image, way):
     words = "qemu", "--firmware", image, "--until", "all tests pass", "--argument"
-    code, _, err = ethosu(*words, way)
-    assert code == 5 and "ended without 'all tests pass'; its last output: 'by UART" in err
+    fails(*words, way, code=5, said="ended without 'all tests pass'; its last output: 'by UART")
     assert ethosu(*words, "exit")[0] == 7, "its own exit code says more"
 
 
@@ -104,19 +103,16 @@ def test_output_without_end_does_not_put_it_off(monkeypatch, image, tmp_path):
         firmware_run.run(emulated("MPS3_AN547", firmware=image), until="never", timeout=0.05)
 
 
-def test_its_stderr_is_not_lost(ethosu, image):
+def test_its_stderr_is_not_lost(ethosu, fails, image):
     words = "qemu", "--firmware", image, "--timeout", "0.5", "--argument"
-    code, _, err = ethosu(*words, "stderr silent")
-    assert code == 5 and "it printed nothing; on stderr: 'failed'" in err
+    fails(*words, "stderr silent", code=5, said="it printed nothing; on stderr: 'failed'")
     for way in ("eot", "code", "exit", "silent"):
         assert ethosu(*words, f"stderr {way}", "--until", "failed")[0] == 0, way
 
 
-def test_options_for_our_own_firmware_only(ethosu, image, tmp_path):
-    code, _, err = ethosu("qemu", "--firmware", image, "--romfs", tmp_path)
-    assert code == 2 and "--romfs" in err
-    code, _, err = ethosu("qemu", "--until", "x")
-    assert code == 2 and "only for third-party firmware" in err
+def test_options_for_our_own_firmware_only(fails, image, tmp_path):
+    fails("qemu", "--firmware", image, "--romfs", tmp_path, code=2, said="--romfs")
+    fails("qemu", "--until", "x", code=2, said="only for third-party firmware")
 
 
 def test_an_image_of_ours_is_recognised(image):
@@ -132,11 +128,10 @@ def test_fixture(firmware_run, image):
         firmware_run(image, arguments=["silent"], timeout=0.5)
 
 
-def test_its_uart_may_be_a_port(ethosu, image):
+def test_its_uart_may_be_a_port(fails, image):
     """For a MicroPython already at its prompt, no prompt is awaited."""
     words = "qemu", "--firmware", image, "--console", "uart"
-    code, _, err = ethosu(*words, "--until", "x")
-    assert code == 2 and "leave out --console" in err
+    fails(*words, "--until", "x", code=2, said="leave out --console")
     command = [sys.executable, "-m", "ethosu_tools.cli", *words, "--argument", "await exit"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
@@ -179,12 +174,11 @@ def test_newlib_has_its_heap_and_only_the_files_of_a_folder(ethosu, tmp_path, mo
     assert code == 2 and "--semihosting: nowhere is no folder" in err
 
 
-def test_without_semihosting_its_calls_are_faults(ethosu, image):
+def test_without_semihosting_its_calls_are_faults(ethosu, fails, image):
     words = "qemu", "--firmware", image, "--no-semihosting"
     code, out, err = ethosu(*words)
     assert code == 5 and "Lockup" in err and "by semihosting" not in out
-    code, _, err = ethosu(*words, "--argument", "exit")
-    assert code == 2 and "--argument needs semihosting" in err
+    fails(*words, "--argument", "exit", code=2, said="--argument needs semihosting")
 
 
 def test_what_it_prints_and_provokes_is_kept_in_bounded_memory(ethosu, tmp_path, monkeypatch):

@@ -210,7 +210,7 @@ def test_a_type_that_is_no_number_is_named():
         ("DISPATCH_OP", "the NPU of another chip"),
     ],
 )
-def test_a_model_of_another_accelerator_is_named(ethosu, tmp_path, name, whose):
+def test_a_model_of_another_accelerator_is_named(fails, tmp_path, name, whose):
     """Compiling it, as an uncompiled one, would be the wrong advice."""
     main = Graph("main")
     x, y = (main.tensor(each, (4, 4), "int8", 0.5) for each in "xy")
@@ -219,8 +219,7 @@ def test_a_model_of_another_accelerator_is_named(ethosu, tmp_path, name, whose):
     path = tmp_path / "model.tflite"
     path.write_bytes(write([main], "other"))
     for words in (["run", path], ["compile", path, "--npu", "ethos-u55-128", "-o", tmp_path / "o"]):
-        code, _, err = ethosu(*words)
-        assert code == 3 and f"is compiled for {whose}" in err, err
+        fails(*words, code=3, said=f"is compiled for {whose}")
 
 
 def test_random_inputs_are_where_the_operator_is_defined(ethosu, tmp_path):

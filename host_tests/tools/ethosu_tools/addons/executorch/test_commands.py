@@ -58,19 +58,18 @@ def where(request):
         yield machine.port
 
 
-def test_run_finds_the_data_file_next_to_the_program(ethosu, apart, case, tmp_path, where):
+def test_run_finds_the_data_file_next_to_the_program(ethosu, fails, apart, case, tmp_path, where):
     out = tmp_path / "out.npz"
     words = ["run", apart, "--input", tmp_path / "in.npz", "--output", out, "--on", where]
     run(ethosu, *words)
     with np.load(out) as found:
         np.testing.assert_array_equal(found["0"], case.outputs[0])
     moved = apart.with_suffix(".ptd").rename(tmp_path / "moved.ptd")
-    code, _, err = ethosu(*words)
-    assert code == 3 and "another file (.ptd), which was not given" in err
+    fails(*words, code=3, said="another file (.ptd), which was not given")
     run(ethosu, *words, "--data", moved)
 
 
-def test_other_commands_take_the_data_file(ethosu, apart, tmp_path):
+def test_other_commands_take_the_data_file(ethosu, fails, apart, tmp_path):
     for command in ("inspect", "profile"):
         assert "not found" not in run(ethosu, command, apart)
     moved = apart.with_suffix(".ptd").rename(tmp_path / "moved.ptd")
@@ -78,8 +77,7 @@ def test_other_commands_take_the_data_file(ethosu, apart, tmp_path):
         run(ethosu, command, apart, "--data", moved)
     shown = run(ethosu, "inspect", apart)
     assert f"external   not found: {KEY}" in shown and "refused    " in shown
-    code, _, err = ethosu("inspect", moved)
-    assert code == 3 and "is a data file (.ptd): pass the program" in err
+    fails("inspect", moved, code=3, said="is a data file (.ptd): pass the program")
 
 
 def test_data_for_a_tflite_is_refused(ethosu, apart, compiled, model):
@@ -94,15 +92,14 @@ def bundle(model, raw, spoil):
     return program_writer.bundle(case.program, cases)
 
 
-def test_the_cases_of_a_bundle_are_run_and_compared(ethosu, model, raw, tmp_path, where):
+def test_the_cases_of_a_bundle_are_run_and_compared(ethosu, fails, model, raw, tmp_path, where):
     path = tmp_path / "kws.bpte"
     path.write_bytes(bundle(model, raw, 0))
     shown = run(ethosu, "run", path, "--on", where)
     assert "all 2 test cases of the file passed" in shown
     assert "cases      2 with expected outputs" in run(ethosu, "inspect", path)
     path.write_bytes(bundle(model, raw, 1))
-    code, _, err = ethosu("run", path, "--on", where)
-    assert code == 6 and "output 0 of case 1 differs" in err
+    fails("run", path, "--on", where, code=6, said="output 0 of case 1 differs")
 
 
 def test_a_program_without_cases_runs_on_random_inputs(ethosu, apart):

@@ -179,7 +179,7 @@ def test_a_program_is_compared_with_the_model(ethosu, stand_in, model, tmp_path,
     ],
 )
 def test_a_program_that_is_another_model_is_not_written(
-    ethosu, stand_in, model, tmp_path, samples, poor, expected
+    ethosu, fails, stand_in, model, tmp_path, samples, poor, expected
 ):
     """The message names the first step that loses the results."""
     right = np.roll(samples["eager0"], 1, axis=0) * 3
@@ -188,24 +188,21 @@ def test_a_program_that_is_another_model_is_not_written(
     np.savez(tmp_path / "samples.npz", **samples)
     output = tmp_path / "net.pte"
     words = ["compile", model, "--python", stand_in, "-o", output]
-    code, _, err = ethosu(*words)
-    assert code == 6 and expected in err and "expected at least 10 dB" in err, err
+    err = fails(*words, code=6, said=(expected, "expected at least 10 dB"))
     assert "(output0)" in err and not output.exists()
     code, out, _ = ethosu(*words, "--force")
     assert code == 0 and " dB against PyTorch's floats" in out and output.exists()
 
 
 def test_a_program_with_other_ends_than_the_model_is_not_written(
-    ethosu, stand_in, model, tmp_path, samples
+    fails, stand_in, model, tmp_path, samples
 ):
     words = ["compile", model, "--python", stand_in, "-o", tmp_path / "net.pte"]
     np.savez(tmp_path / "samples.npz", **samples, eager1=samples["eager0"])
-    code, _, err = ethosu(*words)
-    assert code == 3 and "has 1 outputs, the PyTorch model 2" in err
+    fails(*words, code=3, said="has 1 outputs, the PyTorch model 2")
     samples["eager0"] = samples["eager0"].reshape(3, 2, 5)
     np.savez(tmp_path / "samples.npz", **samples)
-    code, _, err = ethosu(*words)
-    assert code == 3 and "output0 has shape [1, 10], the PyTorch model's [2, 5]" in err
+    fails(*words, code=3, said="output0 has shape [1, 10], the PyTorch model's [2, 5]")
 
 
 def export(ethosu, tmp_path, source, *words):

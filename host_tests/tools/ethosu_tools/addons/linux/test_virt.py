@@ -16,18 +16,15 @@ def kernel(tmp_path):
     return path
 
 
-def test_it_needs_a_kernel(ethosu):
-    code, _, err = ethosu("linux")
-    assert code == 2 and "--kernel" in err
+def test_it_needs_a_kernel(fails):
+    fails("linux", code=2, said="--kernel")
 
 
-def test_a_file_that_is_not_a_kernel_is_rejected(ethosu, kernel, tmp_path):
+def test_a_file_that_is_not_a_kernel_is_rejected(fails, kernel, tmp_path):
     words = "linux", "--kernel"
     kernel.write_bytes(b"\x1f\x8b" + KERNEL[:40])
-    code, _, err = ethosu(*words, kernel)
-    assert code == 3 and "is not a kernel" in err and "b'\\x1f\\x8b" in err
-    code, _, err = ethosu(*words, tmp_path / "none")
-    assert code == 3 and "none" in err
+    fails(*words, kernel, code=3, said=("is not a kernel", "b'\\x1f\\x8b"))
+    fails(*words, tmp_path / "none", code=3, said="none")
 
 
 def test_an_npu_without_a_driver_is_refused(kernel, tmp_path):

@@ -74,9 +74,8 @@ def test_a_file_that_is_not_a_picture_is_named(pillow, monkeypatch):
         modules.tree_of({"frames": {"a.png": b"a picture"}})
 
 
-def test_it_needs_a_folder(ethosu):
-    code, _, err = ethosu("qemu", "--openmv")
-    assert code == 2 and "--openmv needs --romfs DIR" in err
+def test_it_needs_a_folder(fails):
+    fails("qemu", "--openmv", code=2, said="--openmv needs --romfs DIR")
 
 
 @pytest.mark.parametrize(("place", "firmware", "said"), [

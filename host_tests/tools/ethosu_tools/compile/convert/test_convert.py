@@ -131,38 +131,33 @@ def test_c_source_without_a_model_is_no_model(ethosu, tmp_path):
         assert code == 3 and err.count("\n") == 1 and "nor C source with one as an array" in err
 
 
-def test_a_program_is_not_compiled_again(ethosu, tmp_path):
+def test_a_program_is_not_compiled_again(fails, tmp_path):
     path = tmp_path / "m.pte"
     path.write_bytes(bytes(4) + b"ET12" + bytes(60))
-    code, _, err = ethosu("compile", path)
-    assert code == 3 and "ExecuTorch program, which is already compiled" in err
+    fails("compile", path, code=3, said="ExecuTorch program, which is already compiled")
 
 
-def test_what_cannot_be_converted(ethosu, tmp_path):
+def test_what_cannot_be_converted(ethosu, fails, tmp_path):
     path, samples = tmp_path / "m.onnx", tmp_path / "samples.npz"
     FORMATS["m.onnx"][0](path)
     np.savez(samples, **{"0": ramp((2, 4))})
     words = "compile", path, "--calibrate"
-    code, _, err = ethosu(*words, tmp_path / "none.npz")
-    assert code == 3 and "none.npz cannot be read" in err
-    code, _, err = ethosu(*words, samples, "--python", "/no/python")
-    assert code == 4 and "/no/python cannot be run" in err
+    fails(*words, tmp_path / "none.npz", code=3, said="none.npz cannot be read")
+    fails(*words, samples, "--python", "/no/python", code=4, said="/no/python cannot be run")
     code, _, err = ethosu(*words, samples, "--python", "/usr/bin/python3")
     assert code == 4 and "/usr/bin/python3 cannot load onnx2tf: No module named 'onnx2tf'" in err
     assert "with `ethosu doctor --install convert`, or select another Python with --python" in err
 
 
-def test_archives_are_checked_before_tensorflow_unpacks_them(ethosu, tmp_path):
+def test_archives_are_checked_before_tensorflow_unpacks_them(fails, tmp_path):
     path, samples = tmp_path / "m.keras", tmp_path / "samples.npz"
     FORMATS["m.keras"][0](path)
     words = "compile", path, "--python", "/bin/false", "--calibrate", samples
     samples.write_bytes(b"PK\3\4")
-    code, _, err = ethosu(*words)
-    assert code == 3 and "samples.npz is not a valid .npz file" in err
+    fails(*words, code=3, said="samples.npz is not a valid .npz file")
     np.savez(samples, **{"0": ramp((2, 4))})
     path.write_bytes(path.read_bytes().replace(b"{}", b"{?"))
-    code, _, err = ethosu(*words)
-    assert code == 3 and "m.keras is damaged: Bad CRC-32" in err
+    fails(*words, code=3, said="m.keras is damaged: Bad CRC-32")
 
 
 FAKE = """\
@@ -206,7 +201,9 @@ def stand_in(tmp_path, small_models, monkeypatch):
     return python
 
 
-def test_the_quantised_model_is_kept_and_is_a_reference(ethosu, stand_in, small_models, inputs):
+def test_the_quantised_model_is_kept_and_is_a_reference(
+    ethosu, fails, stand_in, small_models, inputs
+):
     code, out, err = ethosu(*WITH_STAND_IN, "-o", "made/out.tflite")
     assert code == 0 and announced(err) and "quantised  made/out_int8.tflite" in out
     kept = Path("made/out_int8.tflite")
@@ -219,11 +216,10 @@ def test_the_quantised_model_is_kept_and_is_a_reference(ethosu, stand_in, small_
     assert code == 3 and "keeps the quantised model as NAME_int8.tflite" in err
     assert ethosu(*WITH_STAND_IN, "-o", "made/out.tflite")[0] == 0, "its own file may be replaced"
     Path("m_int8.tflite").write_bytes(small_models["small_cnn"].read_bytes())
-    code, _, err = ethosu(*WITH_STAND_IN)
-    assert code == 2 and "would overwrite m_int8.tflite; move that" in err
+    fails(*WITH_STAND_IN, code=2, said="would overwrite m_int8.tflite; move that")
 
 
-def test_the_quantised_model_of_one_that_cannot_run_is_kept(ethosu, stand_in, small_models):
+def test_the_quantised_model_of_one_that_cannot_run_is_kept(ethosu, fails, stand_in, small_models):
     """The conversion took minutes; but an earlier pair of files stays a pair."""
     model = Branches()
     model.reverse("backwards", (1, 4, 6, 3), (1, 2))
@@ -231,19 +227,17 @@ def test_the_quantised_model_of_one_that_cannot_run_is_kept(ethosu, stand_in, sm
     right, wrong = fake.read_text(), Path("reverse.tflite")
     wrong.write_bytes(model.data())
     fake.write_text(right.replace(str(small_models["small_cnn"]), str(wrong.resolve())))
-    code, _, err = ethosu(*WITH_STAND_IN)
-    assert code == 3 and "REVERSE_V2" in err and "the quantised model is m_int8.tflite" in err
+    fails(*WITH_STAND_IN, code=3, said=("REVERSE_V2", "the quantised model is m_int8.tflite"))
     assert describe(kept).inputs == describe(wrong).inputs and not Path("m_vela.tflite").exists()
     fake.write_text(right)
     assert ethosu(*WITH_STAND_IN)[0] == 0
     before = kept.read_bytes()
     fake.write_text(right.replace(str(small_models["small_cnn"]), str(wrong.resolve())))
-    code, _, err = ethosu(*WITH_STAND_IN)
-    assert code == 3 and "m_int8.tflite is still that of m_vela.tflite" in err
+    fails(*WITH_STAND_IN, code=3, said="m_int8.tflite is still that of m_vela.tflite")
     assert kept.read_bytes() == before
 
 
-def test_the_quantised_model_is_written_with_what_was_compiled_of_it(ethosu, stand_in):
+def test_the_quantised_model_is_written_with_what_was_compiled_of_it(ethosu, fails, stand_in):
     """A failure leaves the previous compilation's pair; -o makes a separate pair."""
     assert ethosu(*WITH_STAND_IN)[0] == 0
     pair = [Path("m_vela.tflite"), Path("m_int8.tflite")]
@@ -252,14 +246,13 @@ def test_the_quantised_model_is_written_with_what_was_compiled_of_it(ethosu, sta
     code, _, err = ethosu(*WITH_STAND_IN, "--vela=--nonsense")
     assert code and str(Path(err)).count("ethosu-") == 0, err
     Path("folder").mkdir()
-    code, _, err = ethosu(*WITH_STAND_IN, "-o", "folder")
-    assert code == 3 and "folder cannot be written: it is a folder" in err
+    fails(*WITH_STAND_IN, "-o", "folder", code=3, said="folder cannot be written: it is a folder")
     assert not Path("folder_int8.tflite").exists() and not list(Path().glob(".*.part"))
     assert ethosu(*WITH_STAND_IN, "-o", "y.tflite")[0] == 0 and Path("y_int8.tflite").is_file()
     assert [(path.read_bytes(), path.stat().st_ino) for path in pair] == before
 
 
-def test_a_model_that_is_missing_or_damaged_is_named(ethosu, stand_in):
+def test_a_model_that_is_missing_or_damaged_is_named(fails, stand_in):
     Path("cut.keras").write_bytes(Path("m.keras").read_bytes()[:20])
     Path("bad.onnx").write_bytes(b"garbage")
     Path("empty").mkdir()
@@ -272,8 +265,7 @@ def test_a_model_that_is_missing_or_damaged_is_named(ethosu, stand_in):
         "empty": "empty is not a SavedModel: saved_model.pb is missing",
         "samples.npz": "samples.npz is an archive of arrays (.npz), not a model",
     }.items():
-        code, _, err = ethosu("compile", name, "--calibrate", "samples.npz")
-        assert code == 3 and message in err, err
+        fails("compile", name, "--calibrate", "samples.npz", code=3, said=message)
 
 
 @pytest.mark.parametrize(
@@ -284,13 +276,12 @@ def test_a_model_that_is_missing_or_damaged_is_named(ethosu, stand_in):
         ("a", "1 in samples.npz must be numbers, with the samples as the first"),
     ],
 )
-def test_samples_without_a_range_are_refused(ethosu, stand_in, value, message):
+def test_samples_without_a_range_are_refused(fails, stand_in, value, message):
     added = np.full((3, 2), value) if value == value else ramp((3, 2))
     if value != value:
         added[1:, 0] = np.nan, np.inf
     np.savez("samples.npz", **{"0": ramp((3, 16, 16, 3)), "1": added})
-    code, _, err = ethosu(*WITH_STAND_IN)
-    assert code == 3 and message in err, err
+    fails(*WITH_STAND_IN, code=3, said=message)
     assert not Path("m_int8.tflite").exists()
 
 
@@ -314,7 +305,7 @@ def test_the_environment_of_setup_is_found_until_other_releases_are_needed(
     assert ethosu(*words)[0] == 4
 
 
-def test_samples_reach_the_converter_and_its_model_the_compiler(ethosu, tmp_path, stand_in):
+def test_samples_reach_the_converter_and_its_model_the_compiler(ethosu, fails, tmp_path, stand_in):
     """A stand-in for TensorFlow, which the tests do not require."""
     log, path, samples = tmp_path / "log", tmp_path / "m.keras", tmp_path / "samples.npz"
     words = ["compile", path, "--calibrate", samples, "--python", stand_in]
@@ -325,23 +316,19 @@ def test_samples_reach_the_converter_and_its_model_the_compiler(ethosu, tmp_path
     assert ethosu(*words, "-o", tmp_path / "out.tflite")[0] == 0
     assert json.loads(log.read_text()) == [{"zoom": [1, 16, 16, 3], "added": [1, 2]}] * 3
     np.savez(samples, zoom=ramp((3, 3, 16, 16)), added=ramp((3, 2)))
-    code, _, err = ethosu(*words)
-    assert code == 3 and "must have shape [samples, 16, 16, 3], found [3, 3, 16, 16]" in err
+    err = fails(*words, code=3, said="must have shape [samples, 16, 16, 3], found [3, 3, 16, 16]")
     assert "transpose it with np.transpose(x, (0, 2, 3, 1))" in err
     for key in ("2", "image"):
         np.savez(samples, **{"0": ramp((3, 4)), key: ramp((3, 4))})
-        code, _, err = ethosu(*words)
-        assert code == 3 and "must have the keys 0 (zoom), 1 (added), numbers or names" in err
+        err = fails(*words, code=3, said="must have the keys 0 (zoom), 1 (added), numbers or names")
         assert f"found 0, {key}" in err
     np.savez(samples, **{"0": ramp((1, 16, 16, 3)), "added": ramp((1, 2)), "labels": np.zeros(1)})
     code, _, err = ethosu(*words, "-o", tmp_path / "none.tflite")
     assert code == 3 and f"could not convert {path}: ValueError: one sample is too few" in err
     np.savez(samples, **{"0": ramp((1, 4)), "1": ramp((2, 4))})
-    code, _, err = ethosu(*words)
-    assert code == 3 and "has no samples, or a different number for each input" in err
+    fails(*words, code=3, said="has no samples, or a different number for each input")
     np.savez(samples, **{"0": ramp((2, 16, 16, 3)), "1": ramp((2, 2))})
-    code, _, err = ethosu(*words)
-    assert code == 3 and "loops, from LSTM or GRU layers." in err and "batch_size=1" in err
+    fails(*words, code=3, said=("loops, from LSTM or GRU layers.", "batch_size=1"))
 
 
 def test_loops_are_unrolled_for_a_batch_of_one():

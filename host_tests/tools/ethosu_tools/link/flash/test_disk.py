@@ -46,12 +46,11 @@ def test_a_disk_is_known_by_its_info_file_and_on_macos(flashed, tree, disks, mon
     assert flashed()["disk"] == str(other)
 
 
-def test_the_disk_of_the_probes_own_firmware_gets_nothing(ethosu, tree, disks):
+def test_the_disk_of_the_probes_own_firmware_gets_nothing(fails, tree, disks):
     (probe,) = disks("Nu-Link2")
     (probe / "NU_CFG.TXT").touch()
     for words in ((), ("--disk", probe)):
-        code, _, err = ethosu("flash", "B", *words)
-        assert code == 3 and "the probe's own firmware" in err
+        fails("flash", "B", *words, code=3, said="the probe's own firmware")
     assert not (probe / "firmware.bin").exists()
 
 
@@ -79,11 +78,10 @@ def test_a_disk_that_does_not_answer_is_left_alone(ethosu, flashed, tree, disks,
         )  # fmt: skip
 
 
-def test_disks_of_a_network_are_not_looked_at(ethosu, tree, disks):
+def test_disks_of_a_network_are_not_looked_at(fails, tree, disks):
     (folder,) = disks("NuMicro MCU")
     disk._MOUNTS.write_text(f"server:/x {folder.parent} nfs rw 0 0\n")
-    code, _, err = ethosu("flash", "B")
-    assert code == 4 and 'no disk "NuMicro MCU" is mounted' in err
+    fails("flash", "B", code=4, said='no disk "NuMicro MCU" is mounted')
 
 
 def test_on_windows_the_user_names_the_disk(ethosu, flashed, tree, disks, monkeypatch):
@@ -94,18 +92,16 @@ def test_on_windows_the_user_names_the_disk(ethosu, flashed, tree, disks, monkey
     assert flashed("--disk", folder)["disk"] == str(folder)
 
 
-def test_a_disk_that_accepts_nothing_is_one_error(ethosu, tree, disks, monkeypatch):
+def test_a_disk_that_accepts_nothing_is_one_error(fails, tree, disks, monkeypatch):
     disks("NuMicro MCU")
     monkeypatch.setattr(disk, "_COPY_S", 0.2)
     monkeypatch.setattr(disk.os, "fsync", lambda _: time.sleep(30))
-    code, _, err = ethosu("flash", "B")
-    assert code == 5 and "timed out after 0.2 s" in err
+    fails("flash", "B", code=5, said="timed out after 0.2 s")
 
 
-def test_of_two_disks_the_user_chooses_one(ethosu, flashed, tree, disks):
+def test_of_two_disks_the_user_chooses_one(fails, flashed, tree, disks):
     one, _ = disks("NuMicro MCU", "NuMicro MCU1")
-    code, _, err = ethosu("flash", "B")
-    assert code == 3 and "2 disks match: " in err
+    fails("flash", "B", code=3, said="2 disks match: ")
     assert flashed("--disk", one)["disk"] == str(one)
 
 
@@ -123,11 +119,10 @@ def test_of_two_disks_the_user_chooses_one(ethosu, flashed, tree, disks):
         ),
     ],
 )
-def test_the_result_of_the_copy_is_checked(ethosu, tree, disks, monkeypatch, damage, said):
+def test_the_result_of_the_copy_is_checked(fails, tree, disks, monkeypatch, damage, said):
     (folder,) = disks("NuMicro MCU")
     monkeypatch.setattr(disk.os, "fsync", lambda _: damage(folder))
-    code, _, err = ethosu("flash", "B")
-    assert code == 5 and said in err
+    fails("flash", "B", code=5, said=said)
 
 
 def test_a_probe_may_remove_the_file(flashed, tree, disks, monkeypatch):
@@ -136,9 +131,8 @@ def test_a_probe_may_remove_the_file(flashed, tree, disks, monkeypatch):
     assert flashed()["checked"] == "the probe accepted the file and no longer shows it"
 
 
-def test_an_image_that_does_not_fit_is_not_copied(ethosu, tree, disks):
+def test_an_image_that_does_not_fit_is_not_copied(fails, tree, disks):
     (folder,) = disks("NuMicro MCU")
     (tree / "build/firmware/B/firmware.bin").write_bytes(bytes(0x2001))
-    code, _, err = ethosu("flash", "B")
-    assert code == 3 and "8,193 bytes, but the board holds at most 8,192" in err
+    fails("flash", "B", code=3, said="8,193 bytes, but the board holds at most 8,192")
     assert not list(folder.iterdir())

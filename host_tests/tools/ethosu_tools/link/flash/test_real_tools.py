@@ -169,19 +169,17 @@ def test_dfu_util_up_to_the_missing_camera(ethosu, debian_tools, image, monkeypa
     assert "No DFU capable USB device available" in said and code
 
 
-def test_debians_openocd_up_to_the_missing_probe(ethosu, debian_tools, image, tmp_path):
+def test_debians_openocd_up_to_the_missing_probe(fails, debian_tools, image, tmp_path):
     """It lacks Infineon's files, which is said; with a chip that it has, our commands are right."""
     for file in ("PSE84_SMIF.FLM", "qspi_config.cfg"):
         (tmp_path / file).touch()
     words = "flash", "KIT_PSE84_AI", "--firmware", image, "--tools", tmp_path
-    code, _, err = ethosu(*words)
-    assert code == 4 and "has no interface/kitprog3.cfg" in err
+    fails(*words, code=4, said="has no interface/kitprog3.cfg")
     known = "--set", "interface=interface/cmsis-dap.cfg", "--set", "target=target/psoc6.cfg"
-    code, _, err = ethosu(*words, *known)
-    assert code == 5 and "Error: unable to find a matching CMSIS-DAP device" in err
+    fails(*words, *known, code=5, said="Error: unable to find a matching CMSIS-DAP device")
 
 
-def test_pyocd_up_to_the_missing_probe(ethosu, tmp_path, monkeypatch):
+def test_pyocd_up_to_the_missing_probe(fails, tmp_path, monkeypatch):
     made = subprocess.run([sys.executable, "-m", "venv", tmp_path / "pyocd"])
     pip = subprocess.run([tmp_path / "pyocd/bin/python", "-m", "pip", "install", "-q", PYOCD])
     assert (made.returncode, pip.returncode) == (0, 0)
@@ -190,5 +188,4 @@ def test_pyocd_up_to_the_missing_probe(ethosu, tmp_path, monkeypatch):
     assert vendors.OPTIONS["pyocd"] <= set(re.findall(r"--[a-z-]+", said))
     (tmp_path / "firmware.elf").write_bytes(IMAGE)
     words = "--way", "pyocd", "--firmware", tmp_path / "firmware.elf"
-    code, _, err = ethosu("flash", "ALIF_ENSEMBLE_E7", *words)
-    assert code == 5 and "No target device available" in err
+    fails("flash", "ALIF_ENSEMBLE_E7", *words, code=5, said="No target device available")

@@ -143,14 +143,13 @@ def test_a_rom_that_does_not_fit_is_refused(ethosu, tree, tmp_path):
     assert "the image of /rom has 4,1" in err and "B has room for 4,096" in err
 
 
-def test_a_model_that_the_board_cannot_run_is_refused(ethosu, compiled, small_models):
+def test_a_model_that_the_board_cannot_run_is_refused(fails, compiled, small_models):
     model = small_models["small_cnn"]
     for file, problem in (
         (model, "was never compiled for an NPU"),
         (compiled(model, "ethos-u85-256"), "it is compiled for ethos-u85-256, but"),
     ):
-        code, _, err = ethosu("flash", "GROVE_VISION_AI_V2", "--dry-run", "--rom", file)
-        assert code == 3 and problem in err
+        err = fails("flash", "GROVE_VISION_AI_V2", "--dry-run", "--rom", file, code=3, said=problem)
         how = f"ethosu deploy {file} --force -o IMAGE"
         assert err.rstrip().endswith(
             f"To send it all the same, make an image with `{how}`, and pass --rom IMAGE"
@@ -166,10 +165,9 @@ def test_commands_on_the_pages_send_compiled_models(repo):
         assert "ethosu compile kws.tflite --board GROVE_VISION_AI_V2\n" in text
 
 
-def test_a_way_that_does_not_send_the_rom_says_what_does(ethosu, tree, tmp_path):
+def test_a_way_that_does_not_send_the_rom_says_what_does(fails, tree, tmp_path):
     words = "--way", "dfu", "--rom", tmp_path
-    code, _, err = ethosu("flash", "B", *words)
-    assert code == 2 and "does not get /rom by dfu" in err and "ethosu deploy" in err
+    fails("flash", "B", *words, code=2, said=("does not get /rom by dfu", "ethosu deploy"))
 
 
 def test_a_boot_loader_that_never_answers_is_one_error(ethosu, tree, we2_tool, monkeypatch):
@@ -191,11 +189,10 @@ def test_a_boot_loader_that_falls_silent_is_one_error(ethosu, tree, we2_tool, mo
     assert "accepted 3 of 43 blocks" in err
 
 
-def test_the_message_of_a_failing_image_tool_is_shown(ethosu, tree, we2_tool, bin_folder):
+def test_the_message_of_a_failing_image_tool_is_shown(fails, tree, we2_tool, bin_folder):
     bin_folder("we2_local_image_gen", "print('no section .table'); sys.exit(3)", we2_tool)
     words = "--way", "xmodem", "--port", "PORT", "--tools", we2_tool
-    code, _, err = ethosu("flash", "B", *words)
-    assert code == 5 and "we2_local_image_gen failed (exit code 3): no section" in err
+    fails("flash", "B", *words, code=5, said="we2_local_image_gen failed (exit code 3): no section")
 
 
 FORMER = ((".startup", 0x10000800, b"code" * 9), *SECTIONS)
@@ -223,12 +220,11 @@ def test_a_section_without_bytes_is_refused(ethosu, tree, we2_tool):
     assert code == 3 and "section .data of the firmware is loaded, but empty" in err
 
 
-def test_a_finished_image_that_would_not_start_is_refused(ethosu, tree, tmp_path):
+def test_a_finished_image_that_would_not_start_is_refused(fails, tree, tmp_path):
     image = tmp_path / "output.img"
     image.write_bytes(himax_image(FORMER))
     words = "--way", "xmodem", "--port", "PORT", "--firmware", image
-    code, _, err = ethosu("flash", "B", *words)
-    assert code == 3 and "no vector table" in err
+    fails("flash", "B", *words, code=3, said="no vector table")
 
 
 def test_an_image_of_an_unknown_layout_is_sent_with_a_warning(ethosu, tree, tmp_path):

@@ -46,12 +46,10 @@ def test_a_missing_tool_is_one_error_that_names_its_documentation(
     assert missing in err and "see " in err
 
 
-def test_boards_that_cannot_be_flashed_are_reported(ethosu, tree):
-    code, _, err = ethosu("flash", "NONE", "--dry-run")
-    assert code == 3 and "ethosu qemu --board NONE" in err
+def test_boards_that_cannot_be_flashed_are_reported(ethosu, fails, tree):
+    fails("flash", "NONE", "--dry-run", code=3, said="ethosu qemu --board NONE")
     (tree / "build/firmware/B/firmware.elf").unlink()
-    code, _, err = ethosu("flash", "B")
-    assert code == 4 and "build it with `make firmware BOARD=B`" in err
+    fails("flash", "B", code=4, said="build it with `make firmware BOARD=B`")
     code, out, err = ethosu("flash", "B", "--dry-run")
     assert code == 0 and "warning" in err and "make firmware BOARD=B" in err and "  1. " in out
 
@@ -107,7 +105,7 @@ def test_doctor_names_the_version_of_a_tool(ethosu, bin_folder):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_missing_and_misspelled_settings_are_named(ethosu, tree, way):
+def test_missing_and_misspelled_settings_are_named(fails, tree, way):
     toml = tree / "boards/B/board.toml"
     text = toml.read_text()
     name = min(WAYS[way].settings)
@@ -118,5 +116,4 @@ def test_missing_and_misspelled_settings_are_named(ethosu, tree, way):
     ):
         toml.write_text(before + section + changed)
         boards.forget()
-        code, _, err = ethosu("flash", "B", "--way", way, "--dry-run")
-        assert code == 4 and said in err
+        fails("flash", "B", "--way", way, "--dry-run", code=4, said=said)
