@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * A program with newlib's semihosting start-up (rdimon), as ExecuTorch's runner is: each word of
- * its command line is a step NAME[:ARGUMENT].
+ * its command line is a step NAME[:ARGUMENT]. It prints them first, unless the first is "silent".
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -122,7 +122,7 @@ static void uart_put(unsigned number, char c)
     uart[0] = (unsigned char)c;
 }
 
-/** N,TEXT: print a line on UART N; a "^" is EOT. */
+/** N,TEXT: print a line on UART N; a "^" is EOT, and at the end there is no newline after it. */
 static void uart(const char *argument)
 {
     char *text;
@@ -130,7 +130,9 @@ static void uart(const char *argument)
     while (*++text) {
         uart_put(number, (char)(*text == '^' ? EOT : *text));
     }
-    uart_put(number, '\n');
+    if (text[-1] != '^') {
+        uart_put(number, '\n');
+    }
 }
 
 /** Send back what arrives at UART0 plus 1, up to a newline. */
@@ -247,12 +249,14 @@ static void step(const char *word)
 
 int main(int count, char **words)
 {
-    printf("%s:", words[0]);
-    for (int i = 1; i < count; i++) {
-        printf(" [%s]", words[i]);
+    if (count < 2 || strcmp(words[1], "silent") != 0) {
+        printf("%s:", words[0]);
+        for (int i = 1; i < count; i++) {
+            printf(" [%s]", words[i]);
+        }
+        printf("\n");
+        fflush(stdout);
     }
-    printf("\n");
-    fflush(stdout);
     for (int i = 1; i < count; i++) {
         step(words[i]);
     }

@@ -15,39 +15,38 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link import firmware_run
 from ethosu_tools.link.emulator_log import KEPT, LEFT_OUT
 
-from host_tests.kit import newlib_program, sharing, stand_ins
+from host_tests.kit import newlib_program, stand_ins
 
-HERE = Path(__file__).parent
+# Steps of the program: it prints by UART alone, then EOT, or EOT and a newline as the exit code.
+UART, EOT = "silent uart:0,by-UART", "silent uart:0,by-UART^"
+CODE = f"{EOT} uart:0, spin"
 MACS = {"ethos-u55-128": 7, "ethos-u55-256": 8, "ethos-u65-512": 9}
 
 
 @pytest.fixture(scope="module")
-def image(repo) -> Path:
-    target = repo / "host_tests/modules/ethosu/driver/target"
-    flags = "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard -O2 -Wall -Wextra -Werror -ffreestanding"
-    command = ["arm-none-eabi-gcc", *flags.split(), "-nostdlib", f"-I{target}"]
-    command += [f"-T{target / 'cost.ld'}", HERE / "other_firmware.c", "-o"]
-    return sharing.program("other_firmware.elf", command)
+def image() -> Path:
+    return newlib_program.build()
 
 
 @pytest.mark.parametrize("npu", MACS)
 def test_what_it_prints_and_its_exit_code(ethosu, image, npu):
-    code, out, err = ethosu("qemu", "--firmware", image, "--npu", npu, "--argument", "exit")
+    words = "--npu", npu, "--argument", f"{UART} npu exit:7"
+    code, out, err = ethosu("qemu", "--firmware", image, *words)
     assert (code, err) == (7, "")
-    assert "by UART" in out and f"by semihosting: log2 of the MACs is {MACS[npu]}\n" in out
+    assert "by-UART\n" in out and f"log2 of the MACs: {MACS[npu]}\n" in out
     assert out.endswith("ended with exit code 7\n")
 
 
-@pytest.mark.parametrize("words", [["eot"], ["text", "--until", "all tests pass"]])
+@pytest.mark.parametrize("words", [[EOT], [f"{UART} uart:0,passed spin", "--until", "passed"]])
 def test_a_text_ends_it(ethosu, image, words):
     code, out, _ = ethosu("qemu", "--firmware", image, "--json", "--argument", *words)
-    assert code == 0 and "by UART" in json.loads(out)["output"]
+    assert code == 0 and "by-UART" in json.loads(out)["output"]
 
 
 def test_a_byte_after_eot_is_the_exit_code(ethosu, image):
-    code, out, _ = ethosu("qemu", "--firmware", image, "--json", "--argument", "code")
+    code, out, _ = ethosu("qemu", "--firmware", image, "--json", "--argument", CODE)
     answer = json.loads(out)
-    assert code == answer["exit_code"] == 9 and "\x04" not in answer["output"]
+    assert code == answer["exit_code"] == ord("\n") and "\x04" not in answer["output"]
 
 
 @pytest.mark.parametrize(
@@ -63,15 +62,15 @@ def test_after_the_awaited_text_no_code_counts(printed, monkeypatch, image, tmp_
     assert firmware_run.run(emulated("MPS3_AN547", firmware=image)).exit_code == 9
 
 
-@pytest.mark.parametrize("way", ["eot", "leave"])
+@pytest.mark.parametrize("way", [EOT, UART])
 def test_exiting_without_the_awaited_text_is_an_error(ethosu, fails, image, way):
     words = "qemu", "--firmware", image, "--until", "all tests pass", "--argument"
-    fails(*words, way, code=5, said="ended without 'all tests pass'; its last output: 'by UART")
-    assert ethosu(*words, "exit")[0] == 7, "its own exit code says more"
+    fails(*words, way, code=5, said="ended without 'all tests pass'; its last output: 'by-UART")
+    assert ethosu(*words, "exit:7")[0] == 7, "its own exit code says more"
 
 
 def test_it_has_a_time_out(ethosu, image):
-    words = "--argument", "silent", "--timeout", "0.5"
+    words = "--argument", "silent spin", "--timeout", "0.5"
     code, _, err = ethosu("qemu", "--firmware", image, *words)
     assert code == 5 and "did not end within 0.5 s; it printed nothing" in err
 
@@ -105,9 +104,12 @@ def test_output_without_end_does_not_put_it_off(monkeypatch, image, tmp_path):
 
 def test_its_stderr_is_not_lost(ethosu, fails, image):
     words = "qemu", "--firmware", image, "--timeout", "0.5", "--argument"
-    fails(*words, "stderr silent", code=5, said="it printed nothing; on stderr: 'failed'")
-    for way in ("eot", "code", "exit", "silent"):
-        assert ethosu(*words, f"stderr {way}", "--until", "failed")[0] == 0, way
+    fails(
+        *words, "silent error:failed spin", code=5, said="it printed nothing; on stderr: 'failed'"
+    )
+    for way in ("uart:0,^", "uart:0,^ uart:0, spin", "exit:7", "spin"):
+        steps = f"silent error:failed {way}"
+        assert ethosu(*words, steps, "--until", "failed")[0] == 0, way
 
 
 def test_options_for_our_own_firmware_only(fails, image, tmp_path):
@@ -122,29 +124,29 @@ def test_an_image_of_ours_is_recognised(image):
 def test_fixture(firmware_run, image):
     """The plugin's, which takes what `ethosu qemu` does. The image is for this board."""
     firmware_run = functools.partial(firmware_run, board="MPS3_AN547")
-    done = firmware_run(str(image), arguments=["exit"])  # as on docs/fvp.md
-    assert done.exit_code == 7 and "by UART" in done.output
+    done = firmware_run(str(image), arguments=["exit:7"])  # as on docs/fvp.md
+    assert done.exit_code == 7 and "[exit:7]" in done.output
     with pytest.raises(BoardError, match="it printed nothing"):
-        firmware_run(image, arguments=["silent"], timeout=0.5)
+        firmware_run(image, arguments=["silent", "spin"], timeout=0.5)
 
 
 def test_its_uart_may_be_a_port(fails, image):
     """For a MicroPython already at its prompt, no prompt is awaited."""
     words = "qemu", "--firmware", image, "--console", "uart"
     fails(*words, "--until", "x", code=2, said="leave out --console")
-    command = [sys.executable, "-m", "ethosu_tools.cli", *words, "--argument", "await exit"]
+    command = [sys.executable, "-m", "ethosu_tools.cli", *words, "--argument", "echo exit:7"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         first = process.stdout.readline()
         assert "is at /dev/pts/" in first
         with serial.Serial(first.split()[-1]) as port:
-            port.write(b"x")
+            port.write(b"x\n")
             err = process.stderr.read()
     assert process.returncode == 5
-    assert "QEMU ended by itself (exit code 7)" in err and "by semihosting" in err
+    assert "QEMU ended by itself (exit code 7)" in err and "[exit:7]" in err
 
 
-def test_newlib_has_its_heap_and_only_the_files_of_a_folder(ethosu, tmp_path, monkeypatch):
+def test_newlib_has_its_heap_and_only_the_files_of_a_folder(ethosu, image, tmp_path, monkeypatch):
     """That of --semihosting, else the working folder; and it runs no commands.
 
     Its start-up asks semihosting for the heap, see tools/qemu_plugin/README.md.
@@ -156,7 +158,7 @@ def test_newlib_has_its_heap_and_only_the_files_of_a_folder(ethosu, tmp_path, mo
     monkeypatch.chdir(work)
     steps = [f"copy:{other}/in.txt,a", "copy:/etc/hostname,b", f"copy:in.txt,{other}/c"]
     (work / "steps").write_text("\n".join([*steps, "copy:in.txt,d", "call:run,18,@touch ran,9"]))
-    words = "qemu", "--json", "--firmware", newlib_program.build(), "--argument"
+    words = "qemu", "--json", "--firmware", image, "--argument"
     code, out, _ = ethosu(*words, "script:steps")
     answer = json.loads(out)
     assert code == 0 and answer["output"].splitlines()[1:] == [
@@ -177,16 +179,18 @@ def test_newlib_has_its_heap_and_only_the_files_of_a_folder(ethosu, tmp_path, mo
 def test_without_semihosting_its_calls_are_faults(ethosu, fails, image):
     words = "qemu", "--firmware", image, "--no-semihosting"
     code, out, err = ethosu(*words)
-    assert code == 5 and "Lockup" in err and "by semihosting" not in out
+    assert code == 5 and "Lockup" in err and image.name not in out
     fails(*words, "--argument", "exit", code=2, said="--argument needs semihosting")
 
 
-def test_what_it_prints_and_provokes_is_kept_in_bounded_memory(ethosu, tmp_path, monkeypatch):
+def test_what_it_prints_and_provokes_is_kept_in_bounded_memory(
+    ethosu, image, tmp_path, monkeypatch
+):
     """Each write to a register that does not exist makes QEMU log a line."""
     monkeypatch.chdir(tmp_path)
     line = "x" * 7000
     (tmp_path / "steps").write_text("touch:41200098\n" * 50_000 + f"write:{line}\n" * 400)
-    words = "qemu", "--firmware", newlib_program.build(), "--argument", "script:steps"
+    words = "qemu", "--firmware", image, "--argument", "script:steps"
     code, out, _ = ethosu(*words, "--json")
     answer = json.loads(out)
     assert code == 0
@@ -197,10 +201,8 @@ def test_what_it_prints_and_provokes_is_kept_in_bounded_memory(ethosu, tmp_path,
     assert passed_on.count(line) == 400, "all of it"
 
 
-def test_a_stopped_processor_is_reported(ethosu, image, tmp_path):
+def test_a_stopped_processor_is_reported(ethosu):
     """An image without vectors where this board's are."""
-    elsewhere = tmp_path / "elsewhere.elf"
-    move = ["arm-none-eabi-objcopy", "--change-section-address", ".text+0x1000000"]
-    subprocess.run([*move, image, elsewhere], check=True)
+    elsewhere = newlib_program.build(code_start=0x11000000)
     code, _, err = ethosu("qemu", "--firmware", elsewhere)
     assert code == 5 and "qemu: fatal: Lockup" in err and "d15=" not in err

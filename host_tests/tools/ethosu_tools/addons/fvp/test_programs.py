@@ -280,7 +280,7 @@ def test_output_files_and_the_end(fvp, image, tmp_path):
     words += ["-C", "mps3_board.uart1.shutdown_on_eot=1", "-a", image]
     done = fvp(*words, steps="uart:0,a^ uart:1,b^c spin")
     assert report(done) == "prog: [uart:0,a^] [uart:1,b^c] [spin]\n"
-    assert (tmp_path / "zero.txt").read_bytes() == b"a\x04\n"
+    assert (tmp_path / "zero.txt").read_bytes() == b"a\x04"
     assert (tmp_path / "one.txt").read_bytes() == b"b"
     (tmp_path / "config.txt").write_text(f"{LINE}='prog uart:5,EXITTHESIM spin'  # steps\n")
     words = "-C", "mps3_board.uart5.shutdown_tag=EXITTHESIM", "-a", image, "-q"
