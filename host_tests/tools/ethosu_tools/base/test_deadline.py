@@ -126,13 +126,9 @@ def test_code_is_awaited_while_the_host_is_busy(stopped):
     assert stopped.exec("print(6 * 7)", timeout=1) == "42\r\n"
 
 
-def test_the_prompt_is_awaited_while_the_host_is_busy(stopped):
-    stopped.soft_reset()
-    assert stopped.eval("1 + 1") == 2
-
-
-def test_a_reset_is_awaited_while_the_host_is_busy(stopped):
-    stopped.reset()
+@pytest.mark.parametrize("restart", ["soft_reset", "reset"])
+def test_a_restart_is_awaited_while_the_host_is_busy(stopped, restart):
+    getattr(stopped, restart)()
     assert stopped.eval("1 + 1") == 2
 
 

@@ -32,14 +32,6 @@ def fake():
         yield board
 
 
-def test_exec_returns_what_the_code_printed(fake):
-    assert fake.exec("print('one'); print(2)") == "one\n2\n"
-
-
-def test_eval_returns_the_value(fake):
-    assert fake.eval("{'a': [1, b'\\x00\\xff']}") == {"a": [1, b"\x00\xff"]}
-
-
 def test_exception_of_the_board_is_named_and_the_next_call_works(fake):
     with pytest.raises(RemoteError, match="on the board: ZeroDivisionError") as caught:
         fake.exec("1 / 0")

@@ -225,16 +225,19 @@ def test_a_corrupted_transfer_is_named(board, monkeypatch):
         deploy(board.port, NEW | {"a.txt": content})
 
 
+def mpremote(machine, *words):
+    command = [sys.executable, "-m", "mpremote", "connect", machine.port, "romfs", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
 def test_mpremote_still_deploys_and_queries(board, tmp_path):
     image = tmp_path / "rom.img"
     image.write_bytes(romfs.build(NEW))
-
-    def mpremote(*words):
-        command = [sys.executable, "-m", "mpremote", "connect", board.port, "romfs", *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-    assert "ROMFS image deployed" in mpremote("deploy", str(image))
-    assert f"has size {board.romfs.size} bytes" in mpremote("query")
+    code, said = mpremote(board, "deploy", image)
+    assert code == 0 and "ROMFS image deployed" in said
+    code, said = mpremote(board, "query")
+    assert code == 0 and f"has size {board.romfs.size} bytes" in said
     assert found(board.port) == flat(NEW)
 
 
@@ -247,18 +250,8 @@ def test_a_read_only_rom_is_reported(tmp_path):
     with qemu.Machine(emulated(firmware=image), romfs=romfs.build(OLD)) as machine:
         with pytest.raises(BoardError, match=words):
             deploy(machine.port, NEW, force=True)
-        command = [
-            sys.executable,
-            "-m",
-            "mpremote",
-            "connect",
-            machine.port,
-            "romfs",
-            "deploy",
-            rom,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode != 0 and words in done.stdout + done.stderr
+        code, said = mpremote(machine, "deploy", rom)
+        assert code != 0 and words in said
         assert found(machine.port) == flat(OLD)
 
 

@@ -7,15 +7,8 @@ from ethosu_tools.model import make_model, tflite
 from ethosu_tools.model.make_model import MODELS
 from ethosu_tools.sim import oracle
 
-ALL_MODELS = pytest.mark.parametrize("name", MODELS)
 
-
-@ALL_MODELS
-def test_the_same_seed_makes_the_same_bytes(name):
-    assert MODELS[name]() == MODELS[name]()
-
-
-@ALL_MODELS
+@pytest.mark.parametrize("name", MODELS)
 def test_the_output_follows_the_input(name):
     model = MODELS[name]()
     (tensor,) = oracle.Oracle(model).inputs
@@ -26,6 +19,7 @@ def test_the_output_follows_the_input(name):
 
 
 def test_the_command_writes_every_model(tmp_path):
+    """The same seed makes the same bytes."""
     make_model.main([str(tmp_path)])
     assert {path.stem: path.read_bytes() for path in tmp_path.iterdir()} == {
         name: make() for name, make in MODELS.items()

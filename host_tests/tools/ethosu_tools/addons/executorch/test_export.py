@@ -75,8 +75,19 @@ def model(tmp_path):
     return path
 
 
+@pytest.fixture
+def output(tmp_path):
+    return tmp_path / "net.pte"
+
+
+@pytest.fixture
+def command(stand_in, model, output):
+    """`ethosu compile` of the model, with the stand-in."""
+    return ["compile", model, "--python", stand_in, "-o", output]
+
+
 @pytest.mark.parametrize(
-    ("words", "asked"),
+    ("options", "asked"),
     [
         ([], {"npu": "ethos-u55-128", "channels_last": True, "integer_io": True}),
         (["--npu", "ethos-u85-256"], {"npu": "ethos-u85-256", "system_config": None}),
@@ -85,9 +96,8 @@ def model(tmp_path):
         (["--vela=--optimise Size"], {"vela": ["--optimise", "Size"]}),
     ],
 )
-def test_options_reach_the_exporter(ethosu, stand_in, model, tmp_path, words, asked):
-    output = tmp_path / "net.pte"
-    code, out, err = ethosu("compile", model, "--python", stand_in, "-o", output, *words)
+def test_options_reach_the_exporter(ethosu, command, output, tmp_path, options, asked):
+    code, out, err = ethosu(*command, *options)
     assert code == 0, err
     found = json.loads((tmp_path / "asked.json").read_text())
     assert asked.items() <= found.items()
@@ -95,22 +105,20 @@ def test_options_reach_the_exporter(ethosu, stand_in, model, tmp_path, words, as
     assert "npu        ethos-u55-128" in out
 
 
-def test_a_board_determines_the_options_for_vela(ethosu, stand_in, model, tmp_path):
-    words = ["--board", "MPS3_AN547", "-o", tmp_path / "net.pte"]
-    assert ethosu("compile", model, "--python", stand_in, *words)[0] == 0
+def test_a_board_determines_the_options_for_vela(ethosu, command, tmp_path):
+    assert ethosu(*command, "--board", "MPS3_AN547")[0] == 0
     found = json.loads((tmp_path / "asked.json").read_text())
     assert found["npu"] == "ethos-u55-128" and found["system_config"]
     assert Path(found["vela"][-1]).name.startswith("MPS3_AN547")
 
 
 def test_a_program_that_the_runtime_refuses_is_not_written(
-    ethosu, stand_in, model, small_models, raw, tmp_path
+    ethosu, command, output, small_models, raw, tmp_path
 ):
     program = made.quantised_ends(small_models["small_cnn"], raw("u55"))
     program.forward.kernel("aten::foo", [0, 0, 0])
     (tmp_path / "ready").write_bytes(program.encode())
-    output = tmp_path / "net.pte"
-    words = ["compile", model, "--python", stand_in, "--board", "MPS3_AN547", "-o", output]
+    words = [*command, "--board", "MPS3_AN547"]
     code, _, err = ethosu(*words)
     assert code == 3 and "aten::foo" in err and "net.py" in err and not output.exists()
     code, out, _ = ethosu(*words, "--force")
@@ -147,14 +155,13 @@ def test_a_file_that_names_no_model_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
-def test_a_program_is_compared_with_the_model(ethosu, stand_in, model, tmp_path, samples, noise):
+def test_a_program_is_compared_with_the_model(ethosu, command, tmp_path, samples, noise):
     """Each sample, in order: with the floats of the model, and with the quantised one."""
     random = np.random.default_rng(0)
     samples["eager0"] += noise * random.normal(0, samples["eager0"].std(), samples["eager0"].shape)
     samples["quantised0"][1, 0, 3] += 2 / 256
     np.savez(tmp_path / "samples.npz", **samples)
-    words = ["compile", model, "--python", stand_in, "-o", tmp_path / "net.pte", "--json"]
-    code, out, err = ethosu(*words)
+    code, out, err = ethosu(*command, "--json")
     assert code == 0, err
     proof = json.loads(out)["proof"]
     (row,) = proof["outputs"]
@@ -165,7 +172,7 @@ def test_a_program_is_compared_with_the_model(ethosu, stand_in, model, tmp_path,
     if noise:
         power = np.square(samples["eager0"].astype(np.float64)).sum()
         assert row["snr"]["program"] == pytest.approx(10 * np.log10(power / error))
-    out = ethosu(*words[:-1])[1]
+    out = ethosu(*command)[1]
     assert "1 of 30 values differ, by up to 2" in out
     assert ("equal against PyTorch" in out) == (not noise)
 
@@ -179,30 +186,25 @@ def test_a_program_is_compared_with_the_model(ethosu, stand_in, model, tmp_path,
     ],
 )
 def test_a_program_that_is_another_model_is_not_written(
-    ethosu, fails, stand_in, model, tmp_path, samples, poor, expected
+    ethosu, fails, command, output, tmp_path, samples, poor, expected
 ):
     """The message names the first step that loses the results."""
     right = np.roll(samples["eager0"], 1, axis=0) * 3
     for name in {"eager0", "exported0", "quantised0"} - set(poor):
         samples[name] = right
     np.savez(tmp_path / "samples.npz", **samples)
-    output = tmp_path / "net.pte"
-    words = ["compile", model, "--python", stand_in, "-o", output]
-    err = fails(*words, code=6, said=(expected, "expected at least 10 dB"))
-    assert "(output0)" in err and not output.exists()
-    code, out, _ = ethosu(*words, "--force")
+    fails(*command, code=6, said=(expected, "expected at least 10 dB", "(output0)"))
+    assert not output.exists()
+    code, out, _ = ethosu(*command, "--force")
     assert code == 0 and " dB against PyTorch's floats" in out and output.exists()
 
 
-def test_a_program_with_other_ends_than_the_model_is_not_written(
-    fails, stand_in, model, tmp_path, samples
-):
-    words = ["compile", model, "--python", stand_in, "-o", tmp_path / "net.pte"]
+def test_a_program_with_other_ends_than_the_model_is_not_written(fails, command, tmp_path, samples):
     np.savez(tmp_path / "samples.npz", **samples, eager1=samples["eager0"])
-    fails(*words, code=3, said="has 1 outputs, the PyTorch model 2")
+    fails(*command, code=3, said="has 1 outputs, the PyTorch model 2")
     samples["eager0"] = samples["eager0"].reshape(3, 2, 5)
     np.savez(tmp_path / "samples.npz", **samples)
-    fails(*words, code=3, said="output0 has shape [1, 10], the PyTorch model's [2, 5]")
+    fails(*command, code=3, said="output0 has shape [1, 10], the PyTorch model's [2, 5]")
 
 
 def export(ethosu, tmp_path, source, *words):
@@ -215,9 +217,9 @@ def export(ethosu, tmp_path, source, *words):
     )
 
 
-@pytest.mark.parametrize("words", [[], ["--board", "MPS3_AN547"]])
+@pytest.mark.parametrize("options", [[], ["--board", "MPS3_AN547"]])
 def test_a_program_for_no_npu_is_not_written_without_force(
-    ethosu, stand_in, model, tmp_path, words
+    ethosu, command, model, output, tmp_path, options
 ):
     """The message is that of a .tflite: what stays where, and what to do."""
     program = program_writer.Program()
@@ -225,8 +227,7 @@ def test_a_program_for_no_npu_is_not_written_without_force(
     method.inputs, method.outputs = ([method.tensor("float32", (1, 8))] for _ in range(2))
     method.kernel("aten::convolution", [*method.inputs, *method.outputs * 2])
     (tmp_path / "ready").write_bytes(program.encode())
-    output = tmp_path / "net.pte"
-    words = ["compile", model, "--python", stand_in, "-o", output, *words]
+    words = [*command, *options]
     code, _, err = ethosu(*words)
     reason = "no kernel computes aten::convolution x 1, and nothing runs on the NPU\n"
     assert code == 3 and f"{model} can't run here: {reason}" in err and not output.exists()
@@ -235,9 +236,9 @@ def test_a_program_for_no_npu_is_not_written_without_force(
     assert code == 0 and "missing    aten::convolution" in out and output.exists()
 
 
-def test_a_shape_that_may_change_is_said(ethosu, stand_in, model, tmp_path, samples):
+def test_a_shape_that_may_change_is_said(ethosu, command, tmp_path, samples):
     np.savez(tmp_path / "samples.npz", **samples, notes=np.array(["x has a dynamic shape"]))
-    out = ethosu("compile", model, "--python", stand_in, "-o", tmp_path / "net.pte")[1]
+    out = ethosu(*command)[1]
     assert "           x has a dynamic shape" in out
 
 
