@@ -22,14 +22,6 @@ NPU = BOARD.npus[0]
 pytestmark = pytest.mark.on_board
 
 
-def random_inputs(path, steps):
-    random = np.random.default_rng(2024)
-    return {
-        str(index): random.integers(-128, 128, (steps, *tensor.shape)).astype(tensor.dtype)
-        for index, tensor in enumerate(tflite.describe(path).inputs)
-    }
-
-
 @pytest.mark.parametrize("where", ["qemu", pytest.param("web", marks=pytest.mark.page)])
 def test_state_is_kept_from_block_to_block(compiled, where):
     """Noise that grows from silence to full scale and back, over several blocks of steps."""
@@ -52,7 +44,7 @@ def test_tensors_larger_than_the_window_go_in_pieces(small_models, compiled, nam
     path, window = small_models[name], BOARD.qemu.window
     small = replace(BOARD.qemu, window=replace(window, size=30))
     setup = replace(emulated(BOARD.name, NPU), facts=replace(BOARD, qemu=small))
-    feed = arrays.check(random_inputs(path, 3), tflite.describe(path).inputs)
+    feed = arrays.as_feed(arrays.random_steps(tflite.describe(path).inputs, 3))
     oracle, seen = Oracle(path), set()
     with open_runner(compiled(path, NPU), "qemu", setup=setup) as runner:
         for step, (found,) in enumerate(runner.run(feed)):
@@ -77,7 +69,7 @@ def test_a_picture_of_192_by_192_runs_on_each_emulated_board(tmp_path, name):
 
 def test_several_models_are_open_at_once(small_models, compiled):
     path = small_models["small_cnn"]
-    feed = arrays.check(random_inputs(path, 2), tflite.describe(path).inputs)
+    feed = arrays.as_feed(arrays.random_steps(tflite.describe(path).inputs, 2))
     with (
         open_runner(compiled(path, NPU), "sim") as first,
         open_runner(compiled(path, NPU), "qemu") as second,

@@ -21,9 +21,12 @@ def zeros(*shape, dtype=np.int8):
     return np.zeros(shape, dtype)
 
 
-def test_single_invocation_has_no_time():
-    feed = arrays.check({"0": zeros(1, 3)}, [X])
-    assert (feed.steps, feed.has_time) == (1, False)
+@pytest.mark.parametrize(
+    ("shape", "steps", "expected"), [((1, 3), None, (1, False)), ((9, 1, 3), 2, (2, True))]
+)
+def test_a_single_invocation_has_no_time_and_steps_cut_it(shape, steps, expected):
+    feed = arrays.check({"0": zeros(*shape)}, [X], steps)
+    assert (feed.steps, feed.has_time) == expected
 
 
 def test_time_axis_gives_one_step_per_index():
@@ -31,11 +34,6 @@ def test_time_axis_gives_one_step_per_index():
     feed = arrays.check({"0": data}, [X])
     assert feed.steps == 4
     assert [feed.step(index)[0].tolist() for index in range(4)] == data.tolist()
-
-
-def test_steps_cuts_the_time_axis():
-    feed = arrays.check({"0": zeros(9, 1, 3)}, [X], steps=2)
-    assert (feed.steps, feed.has_time) == (2, True)
 
 
 def test_input_without_time_is_fed_again_at_each_step():

@@ -167,14 +167,6 @@ def test_place_of_another_is_one_clear_failure(users_pytest, lab):
         assert lab.client("-p", "one", "release", user="another")[0] == 0
 
 
-def test_manually_acquired_place_stays_acquired(users_pytest, lab):
-    assert lab.client("-p", "one", "acquire")[0] == 0
-    code, out = users_pytest("--ethosu-port", "labgrid:one", "-k", "tag or lent")
-    assert code == 0 and "2 passed" in out, out
-    assert acquired(lab, "one").endswith("/tester")
-    assert lab.client("-p", "one", "release")[0] == 0
-
-
 KILLED = """\
 import os, signal
 def test_killed(board):
@@ -191,11 +183,13 @@ def test_killed_run_leaves_a_place_that_the_next_releases(users_pytest, lab):
     assert acquired(lab, "one") == "None"
 
 
-def test_killed_run_leaves_a_manually_acquired_place_alone(users_pytest, lab):
+def test_manually_acquired_place_stays_acquired(users_pytest, lab):
+    """After a killed run, and after one that ends."""
     options = ["--ethosu-port", "labgrid:one"]
     assert lab.client("-p", "one", "acquire")[0] == 0
     assert users_pytest(*options, tests=KILLED)[0] < 0
-    assert users_pytest(*options, "-k", "tag")[0] == 0
+    code, out = users_pytest(*options, "-k", "tag or lent")
+    assert code == 0 and "2 passed" in out, out
     assert acquired(lab, "one").endswith("/tester")
     assert lab.client("-p", "one", "release")[0] == 0
 

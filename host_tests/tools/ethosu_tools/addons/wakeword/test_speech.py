@@ -1,10 +1,26 @@
 # SPDX-License-Identifier: MIT
 """Speech and WAV files become 16 kHz mono samples; the rest is refused."""
 
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 from ethosu_tools.addons.wakeword import speech
 from ethosu_tools.base.errors import InputError
+
+
+@pytest.fixture
+def make_wav(tmp_path):
+    """Makes a WAV file with sox: `make_wav("-r 8000 -c 2", "synth 1 sine 440")`."""
+
+    def make(form, effects):
+        path = tmp_path / "made.wav"
+        sox = [shutil.which("sox"), "-n", *form.split(), path, *effects.split()]
+        subprocess.run(sox, check=True)
+        return path
+
+    return make
 
 
 def test_speech_is_reproducible_and_surrounded_by_silence():
