@@ -56,50 +56,28 @@ def test_output_streams_to_the_callback(fake):
     assert bytes(seen).strip(b"\x04\n") == b"x" * 9
 
 
-@pytest.mark.parametrize("fault", ["silent", "garbage", "flood", "trickle"])
-def test_board_without_prompt_is_a_time_out(fault):
-    with (
-        FakeBoard(fault) as fake,
-        pytest.raises(BoardTimeoutError, match="waiting for the board's prompt"),
-    ):
-        Board(fake.port, boot_timeout=1)
-
-
 def test_late_answers_are_not_taken_for_later_ones():
     with FakeBoard("late") as fake, Board(fake.port) as board:
         assert [board.eval(str(number)) for number in range(5)] == [0, 1, 2, 3, 4]
 
 
-def test_board_that_goes_away_is_a_broken_link():
-    with (
-        FakeBoard("vanish") as fake,
-        Board(fake.port, boot_timeout=3) as board,
-        pytest.raises((BoardLinkError, BoardTimeoutError)),
-    ):
-        board.exec("print(1)", timeout=1)
-
-
-def test_answer_that_never_ends_ends_with_the_step():
-    with (
-        FakeBoard("trickle_in_answer") as fake,
-        Board(fake.port, boot_timeout=3) as board,
-        pytest.raises(
-            BoardTimeoutError, match="kept sending, but sent no valid response within 2 s"
-        ),
-    ):
-        board.exec("1", timeout=0.2)
-
-
-def test_answer_without_end_takes_no_memory_without_end(monkeypatch):
+@pytest.mark.parametrize(
+    ("fault", "timeout", "error", "match"),
+    [
+        ("vanish", 1, (BoardLinkError, BoardTimeoutError), None),
+        ("trickle_in_answer", 0.2, BoardTimeoutError, "kept .* sent no valid response within 2 s"),
+        ("flood_in_answer", 10, BoardTimeoutError, "sent more than 100,000 bytes, but no complete"),
+    ],
+)
+def test_an_answer_without_end_is_an_error(monkeypatch, fault, timeout, error, match):
+    """It ends with the step, and takes no memory without end; without a board, the link broke."""
     monkeypatch.setattr(ports, "LARGEST_ANSWER", 100_000)
     with (
-        FakeBoard("flood_in_answer") as fake,
+        FakeBoard(fault) as fake,
         Board(fake.port, boot_timeout=3) as board,
-        pytest.raises(
-            BoardTimeoutError, match="sent more than 100,000 bytes, but no complete resp"
-        ),
+        pytest.raises(error, match=match),
     ):
-        board.exec("1")
+        board.exec("1", timeout=timeout)
 
 
 def test_flood_during_a_write_takes_no_memory_without_end(monkeypatch):
@@ -294,17 +272,6 @@ def test_a_board_that_ignores_ctrl_c_is_named_and_retried_briefly():
         assert board.eval("2") == 2
 
 
-def test_board_without_prompt_shows_what_it_sent_once():
-    """It gives the same answer after each reset."""
-    report = b"*** Fault: MemManage, exception 4\r\n  cause: forbidden data access\r\n"
-    expected = r"it sent: \*\*\* Fault: MemManage, exception 4 \| cause: forbidden data access$"
-    with (
-        FakeBoard(("says", report)) as fake,
-        pytest.raises(BoardResetError, match=expected),
-    ):
-        Board(fake.port, boot_timeout=1)
-
-
 NOISE = bytes(value * 167 % 256 for value in range(6000))
 
 
@@ -337,10 +304,26 @@ def test_what_a_board_without_a_prompt_sent_is_shown_briefly(data, shown):
     assert data.endswith(REPORT) or len(sent(data)) <= 120
 
 
-@pytest.mark.parametrize("data", [NOISE, b"\x1b[31mPanic\x1b[0m\r\n"])
-def test_noise_and_commands_for_a_terminal_do_not_reach_the_report(data):
-    with FakeBoard(("says", data)) as fake:
-        with pytest.raises(BoardTimeoutError, match=r"it sent: (noise|Panic$)") as caught:
+FAULT = b"*** Fault: MemManage, exception 4\r\n  cause: forbidden data access\r\n"
+FAULT_SHOWN = r"it sent: \*\*\* Fault: MemManage, exception 4 \| cause: forbidden data access$"
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "match"),
+    [
+        *(
+            (fault, BoardTimeoutError, "waiting for the board's prompt")
+            for fault in ("silent", "garbage", "flood", "trickle")
+        ),
+        (("says", NOISE), BoardTimeoutError, "it sent: noise"),
+        (("says", b"\x1b[31mPanic\x1b[0m\r\n"), BoardTimeoutError, "it sent: Panic$"),
+        (("says", FAULT), BoardResetError, FAULT_SHOWN),
+    ],
+)
+def test_a_board_without_prompt_shows_what_it_sent_once(fault, error, match):
+    """It gives the same answer after each reset. Noise and commands for a terminal are left out."""
+    with FakeBoard(fault) as fake:
+        with pytest.raises(error, match=match) as caught:
             Board(fake.port, boot_timeout=1)
         assert len(str(caught.value)) < 300
 
