@@ -115,18 +115,12 @@ def test_wrong_command_lines_are_code_2(fails, words):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ["validate", "--workers"],
-        ["validate", "--top"],
-        ["bisect", "--steps"],
-        ["profile", "--count"],
-    ],
-    ids=" ".join,
+    "words", ["validate --workers", "validate --top", "bisect --steps", "profile --count"]
 )
-def test_numbers_below_1_are_refused(ethosu, words):
-    code, _, err = ethosu(*words, "0")
-    assert code == 2 and f"{words[-1]}: expected a whole number of at least 1, found '0'" in err
+def test_numbers_below_1_are_refused(fails, words):
+    command, option = words.split()
+    said = f"{option}: expected a whole number of at least 1, found '0'"
+    fails(command, option, "0", code=2, said=said)
 
 
 def test_compile_then_inspect(ethosu, small_models, tmp_path):

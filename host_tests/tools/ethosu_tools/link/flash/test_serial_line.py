@@ -17,6 +17,7 @@ from host_tests.kit.stand_ins import Terminal
 
 from . import IMAGE, SECTIONS, elf, himax_image
 
+BY_LINE = "--way", "xmodem", "--port"
 QUIET = logging.Logger("boot loader")
 QUIET.addHandler(logging.NullHandler())
 
@@ -99,8 +100,7 @@ def we2_tool(tree, tmp_path, bin_folder):
 @pytest.mark.parametrize("damaged", [(), (1, 4, 5)])
 def test_a_boot_loader_gets_the_whole_image_over_a_bad_line(flashed, tree, we2_tool, damaged):
     with BootLoader(damaged) as loader:
-        words = "--way", "xmodem", "--port", loader.port, "--tools", we2_tool
-        data = flashed(*words)
+        data = flashed(*BY_LINE, loader.port, "--tools", we2_tool)
         loader.thread.join(timeout=10)
     expected = himax_image()
     assert loader.image.getvalue() == expected.ljust(-(-len(expected) // 128) * 128, b"\x1a")
@@ -124,8 +124,9 @@ def test_the_rom_follows_the_image_with_its_place_in_the_flash(
     expected = romfs.build({"a.txt": b"text" * 100})
     (tmp_path / "rom.img").write_bytes(expected)
     with BootLoader(damaged) as loader:
-        words = "--way", "xmodem", "--port", loader.port, "--firmware", tmp_path / "output.img"
-        data = flashed(*words, "--rom", tmp_path / rom)
+        data = flashed(
+            *BY_LINE, loader.port, "--firmware", tmp_path / "output.img", "--rom", tmp_path / rom
+        )
         loader.thread.join(timeout=20)
     place, sent = loader.more
     assert place == bytes.fromhex("c05a 00452300 00000000 5ac0") + b"\xff" * 116
@@ -137,8 +138,7 @@ def test_the_rom_follows_the_image_with_its_place_in_the_flash(
 
 def test_a_rom_that_does_not_fit_is_refused(ethosu, tree, tmp_path):
     (tmp_path / "a.txt").write_bytes(bytes(0x1000))
-    words = "--way", "xmodem", "--port", "PORT", "--rom", tmp_path / "a.txt"
-    code, _, err = ethosu("flash", "B", *words)
+    code, _, err = ethosu("flash", "B", *BY_LINE, "PORT", "--rom", tmp_path / "a.txt")
     assert (code, err.count("\n")) == (3, 1)
     assert "the image of /rom has 4,1" in err and "B has room for 4,096" in err
 
@@ -173,8 +173,7 @@ def test_a_way_that_does_not_send_the_rom_says_what_does(fails, tree, tmp_path):
 def test_a_boot_loader_that_never_answers_is_one_error(ethosu, tree, we2_tool, monkeypatch):
     monkeypatch.setattr(serial_line, "BOOT_TIMEOUT_S", 0.5)
     with Terminal() as silent:
-        words = "--way", "xmodem", "--port", silent.port, "--tools", we2_tool
-        code, _, err = ethosu("flash", "B", *words)
+        code, _, err = ethosu("flash", "B", *BY_LINE, silent.port, "--tools", we2_tool)
     assert (code, err.count("\n")) == (5, 1)
     assert "did not send 'Send data using the xmodem protocol' within 0.5 s" in err
 
@@ -183,16 +182,15 @@ def test_a_boot_loader_that_falls_silent_is_one_error(ethosu, tree, we2_tool, mo
     monkeypatch.setattr(serial_line, "BLOCK_TIMEOUT_S", 0.3)
     monkeypatch.setattr(serial_line, "TRIES", 2)
     with BootLoader(silent_after=3) as loader:
-        words = "--way", "xmodem", "--port", loader.port, "--tools", we2_tool
-        code, _, err = ethosu("flash", "B", *words)
+        code, _, err = ethosu("flash", "B", *BY_LINE, loader.port, "--tools", we2_tool)
     assert (code, err.count("\n")) == (5, 1)
     assert "accepted 3 of 43 blocks" in err
 
 
 def test_the_message_of_a_failing_image_tool_is_shown(fails, tree, we2_tool, bin_folder):
     bin_folder("we2_local_image_gen", "print('no section .table'); sys.exit(3)", we2_tool)
-    words = "--way", "xmodem", "--port", "PORT", "--tools", we2_tool
-    fails("flash", "B", *words, code=5, said="we2_local_image_gen failed (exit code 3): no section")
+    said = "we2_local_image_gen failed (exit code 3): no section"
+    fails("flash", "B", *BY_LINE, "PORT", "--tools", we2_tool, code=5, said=said)
 
 
 FORMER = ((".startup", 0x10000800, b"code" * 9), *SECTIONS)
@@ -206,31 +204,29 @@ FORMER = ((".startup", 0x10000800, b"code" * 9), *SECTIONS)
         (himax_image(SECTIONS[:1]), "lacks section .text of the firmware, 36 bytes at 0x3404d000"),
     ],
 )
-def test_an_image_that_would_not_start_is_refused(ethosu, we2_tool, tmp_path, made, problem):
+def test_an_image_that_would_not_start_is_refused(fails, we2_tool, tmp_path, made, problem):
     """Nothing is sent: the port does not even exist."""
     (tmp_path / "made.img").write_bytes(made)
-    code, _, err = ethosu("flash", "B", "--way", "xmodem", "--port", "PORT", "--tools", we2_tool)
-    assert code == 3 and problem in err and "output.img" in err
+    said = problem, "output.img"
+    fails("flash", "B", *BY_LINE, "PORT", "--tools", we2_tool, code=3, said=said)
 
 
 def test_a_section_without_bytes_is_refused(ethosu, tree, we2_tool):
     wrong = elf((*SECTIONS, (".data", 0x30000000, b"")))
     (tree / "build/firmware/B/firmware.elf").write_bytes(wrong)
-    code, _, err = ethosu("flash", "B", "--way", "xmodem", "--port", "PORT", "--tools", we2_tool)
+    code, _, err = ethosu("flash", "B", *BY_LINE, "PORT", "--tools", we2_tool)
     assert code == 3 and "section .data of the firmware is loaded, but empty" in err
 
 
 def test_a_finished_image_that_would_not_start_is_refused(fails, tree, tmp_path):
     image = tmp_path / "output.img"
     image.write_bytes(himax_image(FORMER))
-    words = "--way", "xmodem", "--port", "PORT", "--firmware", image
-    fails("flash", "B", *words, code=3, said="no vector table")
+    fails("flash", "B", *BY_LINE, "PORT", "--firmware", image, code=3, said="no vector table")
 
 
 def test_an_image_of_an_unknown_layout_is_sent_with_a_warning(ethosu, tree, tmp_path):
     image = tmp_path / "output.img"
     image.write_bytes(IMAGE)
     with BootLoader() as loader:
-        words = "--way", "xmodem", "--port", loader.port, "--firmware", image
-        code, _, err = ethosu("flash", "B", *words)
+        code, _, err = ethosu("flash", "B", *BY_LINE, loader.port, "--firmware", image)
     assert code == 0 and "unknown layout and was not checked" in err
