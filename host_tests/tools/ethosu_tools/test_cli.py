@@ -397,14 +397,11 @@ def test_names_with_brackets_are_no_markup(capsys, monkeypatch):
     assert "[/x]/m[red].tflite" in err and "running on [/x]" in err
 
 
-def test_model_for_another_npu_is_refused_with_the_remedy(ethosu, small_models, compiled, inputs):
+def test_model_for_another_npu_is_refused_with_the_remedy(fails, small_models, compiled, inputs):
     model = small_models["small_cnn"]
-    code, _, err = ethosu(
-        "run", compiled(model, "ethos-u55-64"), "--input", inputs(model), "--npu", "ethos-u55-256"
-    )
-    text = one_sentence(err)
-    assert code == 3
-    assert "ethos-u55-64" in text and "ethos-u55-256" in text and "ethosu compile" in text
+    words = "run", compiled(model, "ethos-u55-64"), "--input", inputs(model)
+    said = "ethos-u55-64", "ethos-u55-256", "ethosu compile"
+    fails(*words, "--npu", "ethos-u55-256", code=3, said=said)
 
 
 def test_unknown_npu_is_refused(ethosu, fails, small_models, compiled, inputs):
@@ -436,31 +433,25 @@ def test_the_name_of_an_earlier_version_says_what_is_new(ethosu, monkeypatch):
         assert MOVED[name].split()[0] in COMMANDS
 
 
-def test_other_names_are_guessed(ethosu, fails):
-    code, _, err = ethosu("inpect", "m.tflite")
-    assert code == 2
-    assert "unknown command 'inpect'; did you mean inspect or " in one_sentence(err)
+def test_other_names_are_guessed(fails):
+    fails("inpect", "m.tflite", code=2, said="unknown command 'inpect'; did you mean inspect or ")
     for command in ("profile", "bisect"):
         fails(command, "m.tflite", "--other-board", "RA8P2", code=2, said="did you mean RA8P1?")
     fails("doctor", "--install", "foo", code=2, said="argument --install: invalid choice: 'foo'")
 
 
-def test_unknown_memory_mode_is_refused_with_the_list(ethosu, small_models):
-    code, _, err = ethosu("compile", small_models["small_cnn"], "--memory-mode", "sram")
-    assert (
-        code == 2 and "unknown memory mode 'sram'; expected one of Sram_Only (all in SRAM)" in err
-    )
+def test_unknown_memory_mode_is_refused_with_the_list(fails, small_models):
+    said = "unknown memory mode 'sram'; expected one of Sram_Only (all in SRAM)"
+    fails("compile", small_models["small_cnn"], "--memory-mode", "sram", code=2, said=said)
 
 
 def test_missing_build_products_are_code_4_with_the_remedy(
-    ethosu, fails, small_models, compiled, inputs, tmp_path, monkeypatch
+    fails, small_models, compiled, inputs, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("ETHOSU_ROOT", str(tmp_path))
     model = small_models["small_cnn"]
     words = ["run", compiled(model), "--input", inputs(model)]
-    code, _, err = ethosu(*words, "--on", "sim")
-    assert code == 4
-    assert "build it with `make build`, or only `make sim-host`" in one_sentence(err)
+    fails(*words, "--on", "sim", code=4, said="build it with `make build`, or only `make sim-host`")
     fails(*words, "--on", "qemu", code=4, said="with `make firmware BOARD=MPS3_AN547`")
 
 

@@ -92,14 +92,12 @@ def test_unused_models_are_removed_to_make_room(
 
 
 def test_model_for_another_npu_is_refused_by_the_board(
-    ethosu, small_models, compiled, inputs, port, board_npu
+    ethosu, fails, small_models, compiled, inputs, port, board_npu
 ):
     model = small_models["small_cnn"]
     other = "ethos-u55-64" if board_npu != "ethos-u55-64" else "ethos-u55-256"
     words = ["--on", port, "--input", inputs(model)]
-    code, _, err = ethosu("run", compiled(model, other), *words)
-    assert code == 3
-    assert other in err and board_npu in err and "ethosu compile" in err
+    fails("run", compiled(model, other), *words, code=3, said=(other, board_npu, "ethosu compile"))
     assert ethosu("run", compiled(model, board_npu), *words)[0] == 0
 
 
