@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from cffi import FFI
@@ -32,18 +33,19 @@ HEADERS = {
 SYSTEM = {"sys/types.h": "typedef long off_t;\n"} | dict.fromkeys(
     ("stdbool.h", "stddef.h", "stdint.h", "stdio.h", "string.h"), ""
 )
+NAMES = tuple(name for names in HEADERS.values() for name in names)
 # cffi accepts declarations only.
 FUNCTION = re.compile(r"^static inline.*?^}$", re.MULTILINE | re.DOTALL)
 
 
-def declarations() -> str:
-    """All declarations of the headers."""
+def declarations(names: Iterable[str] = NAMES) -> str:
+    """All declarations of headers, of any in the folders."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in SYSTEM.items():
             path = Path(folder, name)
             path.parent.mkdir(exist_ok=True)
             path.write_text(content)
-        includes = "".join(f'#include "{name}"\n' for names in HEADERS.values() for name in names)
+        includes = "".join(f'#include "{name}"\n' for name in names)
         command = [os.environ.get("CC", "cc"), "-E", "-P", "-nostdinc", "-D__attribute__(x)="]
         command += [f"-I{path}" for path in (folder, *(ROOT / each for each in HEADERS))]
         run = subprocess.run(

@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
-import ctypes
 import enum
 import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cffi import FFI
 from ethosu_tools.base import paths
 from ethosu_tools.base.closeable import Closeable
 from ethosu_tools.base.library import ffi
 from ethosu_tools.sim.trace import Operation
+
+from host_tests.kit import sharing
 
 STATUS_RUNNING = 1 << 0
 STATUS_IRQ = 1 << 1
@@ -28,10 +31,6 @@ STATUS_WEIGHT_FAULT = 1 << 7
 _ALIGNMENT = 16
 _GUARD = 4096
 _FIRST_ADDRESS = 0x6000_0000
-
-
-# npu_observer_t of npu_sim.h.
-ObserverFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Register(enum.IntEnum):
@@ -70,86 +69,35 @@ class Outcome(enum.IntEnum):
     BRANCH_FAULT = 7
 
 
-class AccessStruct(ctypes.Structure):
-    """struct npu_access."""
-
-    _fields_ = [
-        ("address", ctypes.c_uint64),
-        ("length", ctypes.c_uint64),
-        ("write", ctypes.c_bool),
-        ("secure", ctypes.c_bool),
-        ("privileged", ctypes.c_bool),
-        ("port", ctypes.c_uint8),
-    ]
-
-
-MapFunction = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(AccessStruct))
-IrqFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_bool)
-LogFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
-
-
-class BusStruct(ctypes.Structure):
-    """struct npu_bus."""
-
-    _fields_ = [
-        ("context", ctypes.c_void_p),
-        ("map", MapFunction),
-        ("irq", IrqFunction),
-        ("log", LogFunction),
-    ]
-
-
-class CommandInfoStruct(ctypes.Structure):
-    """struct npu_command_info."""
-
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("code", ctypes.c_uint16),
-        ("param_mask", ctypes.c_uint16),
-    ]
-
-
 def library_path() -> Path:
     """Path of the simulator's library: ETHOSU_NPU_LIBRARY, if set."""
     default = paths.root() / "build/npu_sim/libnpu_sim.so"
     return Path(os.environ.get("ETHOSU_NPU_LIBRARY", default))
 
 
-def _load() -> ctypes.CDLL:
-    """Open the simulator's library and declare its functions."""
-    lib = ctypes.CDLL(str(library_path()))
-    lib.npu_create.restype = ctypes.c_void_p
-    lib.npu_create.argtypes = [ctypes.c_char_p, ctypes.POINTER(BusStruct)]
-    lib.npu_configs.restype = ctypes.POINTER(ctypes.c_char_p)
-    lib.npu_read.restype = ctypes.c_uint32
-    lib.npu_read.argtypes = [ctypes.c_void_p, ctypes.c_uint32]
-    lib.npu_write.restype = ctypes.c_int
-    lib.npu_write.argtypes = [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32]
-    lib.npu_execute.restype = ctypes.c_int
-    lib.npu_execute.argtypes = [ctypes.c_void_p, ctypes.c_uint]
-    lib.npu_cycles.restype = ctypes.c_uint64
-    lib.npu_cycles.argtypes = [ctypes.c_void_p]
-    lib.npu_set_memories.restype = ctypes.c_bool
-    lib.npu_set_memories.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_uint,
-    ]
-    lib.npu_set_adapter.restype = None
-    lib.npu_set_adapter.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
-    lib.npu_observe.restype = None
-    lib.npu_observe.argtypes = [ctypes.c_void_p, ObserverFunction, ctypes.c_void_p]
-    lib.npu_command_info.restype = ctypes.c_bool
-    lib.npu_command_info.argtypes = [
-        ctypes.c_char_p,
-        ctypes.c_uint,
-        ctypes.POINTER(CommandInfoStruct),
-    ]
-    for name in ("npu_destroy", "npu_reset", "npu_abort", "npu_finish"):
-        function = getattr(lib, name)
-        function.restype = None
-        function.argtypes = [ctypes.c_void_p]
-    return lib
+@cache
+def _declared(header: str) -> Any:
+    """One of the simulator's own headers, as cffi reads it."""
+    binding = sharing.script(paths.root() / "tools/setup/library_binding.py")
+    declarations = FFI()
+    # cffi reads no constant of a library, only variables.
+    declarations.cdef(binding.declarations([header]).replace("extern const", "extern"))
+    return declarations
+
+
+@cache
+def _opened(declarations: Any, path: Path) -> Any:
+    return declarations.dlopen(str(path))
+
+
+def internal(header: str, path: Path | None = None) -> tuple[Any, Any]:
+    """The declarations of one of the simulator's own headers, and a library's functions of it."""
+    return _declared(header), _opened(_declared(header), path or library_path())
+
+
+def _load() -> Any:
+    """The simulator's library, with the functions of npu_sim.h."""
+    return _opened(ffi(), library_path())
 
 
 @dataclass
@@ -179,22 +127,23 @@ class Hardware(Closeable):
 
     def __post_init__(self) -> None:
         self._lib = _load()
-        # Keep ctypes callbacks alive as long as this object.
-        self._bus = BusStruct(
-            None,
-            MapFunction(lambda _context, access: self._map(access.contents)),
-            IrqFunction(self._irq),
-            LogFunction(self._log),
-        )
-        self._observer: Any = None
-        self._handle = self._lib.npu_create(self.config.encode(), ctypes.byref(self._bus))
+        callback = ffi().callback
+        # Keep the callbacks alive as long as this object.
+        self._bus = {
+            "map": callback("uint8_t *(void *, const struct npu_access *)", self._mapped),
+            "irq": callback("void(void *, bool)", self._irq),
+            "log": callback("void(void *, const char *)", self._log),
+        }
+        self._observer: Any = ffi().NULL
+        bus = ffi().new("struct npu_bus *", self._bus)
+        self._handle = self._lib.npu_create(self.config.encode(), bus)
         if not self._handle:
             raise ValueError(f"the NPU simulator knows no {self.config!r}")
 
     @property
     def handle(self) -> int:
         """The simulator's npu_t pointer, for C functions that this class does not wrap."""
-        return int(self._handle)
+        return int(ffi().cast("uintptr_t", self._handle))
 
     def close(self) -> None:
         """Free the memory of the simulator."""
@@ -202,18 +151,21 @@ class Hardware(Closeable):
             self._lib.npu_destroy(self._handle)
             self._handle = None
 
-    def _map(self, access: AccessStruct) -> int | None:
+    def _mapped(self, _context: Any, access: Any) -> Any:
+        return ffi().cast("uint8_t *", self._map(access) or 0)
+
+    def _map(self, access: Any) -> int | None:
         self.accesses += 1
         for memory in self.memories:
             if memory.covers(access.address, access.length, access.write):
                 return int(memory.data.ctypes.data) + int(access.address) - memory.address
         return None
 
-    def _irq(self, _context: int, level: bool) -> None:
+    def _irq(self, _context: Any, level: bool) -> None:
         self.irq = level
 
-    def _log(self, _context: int, message: bytes) -> None:
-        self.log.append(message.decode())
+    def _log(self, _context: Any, message: Any) -> None:
+        self.log.append(ffi().string(message).decode())
 
     def add(self, content: bytes | int, writable: bool = True) -> Memory:
         """Add bytes (or this many zeros) after the existing memory, with a gap between."""
@@ -253,14 +205,13 @@ class Hardware(Closeable):
     def set_memories(self, memories: Sequence[dict[str, int]]) -> bool:
         """Set memory parameters of the cycle estimate; False if rejected."""
         table = ffi().new("struct npu_memory[]", memories)
-        address = int(ffi().cast("uintptr_t", table))
-        return bool(self._lib.npu_set_memories(self._handle, address, len(memories)))
+        return bool(self._lib.npu_set_memories(self._handle, table, len(memories)))
 
     def set_adapter(self, port: int, millibytes: int, read: int = 0, write: int = 0) -> None:
         """Put an adapter with a bandwidth and latencies in front of a port's AXI interfaces."""
         fields = {"millibytes": millibytes, "read_latency": read, "write_latency": write}
         adapter = ffi().new("struct npu_adapter *", fields)
-        self._lib.npu_set_adapter(self._handle, port, int(ffi().cast("uintptr_t", adapter)))
+        self._lib.npu_set_adapter(self._handle, port, adapter)
 
     @property
     def cycles(self) -> int:
@@ -269,15 +220,12 @@ class Hardware(Closeable):
 
     def observe(self, observer: Callable[[Operation], None] | None) -> None:
         """Call `observer` after every operation."""
-        if observer is None:
-            self._observer = ObserverFunction()
-        else:
-            self._observer = ObserverFunction(
-                lambda _context, raw: observer(
-                    Operation.from_c(ffi().cast("struct npu_operation *", raw))
-                )
+        self._observer = ffi().NULL
+        if observer is not None:
+            self._observer = ffi().callback(
+                "npu_observer_t", lambda _context, raw: observer(Operation.from_c(raw))
             )
-        self._lib.npu_observe(self._handle, self._observer, None)
+        self._lib.npu_observe(self._handle, self._observer, ffi().NULL)
 
     def start(self, stream: Memory, bases: Sequence[int], regions: int = 0x5555) -> None:
         """Program queue and base pointers as a driver does, and set the NPU running."""
@@ -300,14 +248,14 @@ class Hardware(Closeable):
 def configs() -> list[str]:
     """Accelerator configs that the simulator knows, in Vela's spelling."""
     names = _load().npu_configs()
-    return [name.decode() for name in itertools.takewhile(bool, names)]
+    each = (names[index] for index in itertools.count())
+    return [ffi().string(name).decode() for name in itertools.takewhile(bool, each)]
 
 
 def commands(config: str = "ethos-u65-512") -> dict[int, tuple[str, int]]:
     """Return a config's command table: code to name and mask of meaningful parameter bits."""
-    lib = _load()
     table: dict[int, tuple[str, int]] = {}
-    info = CommandInfoStruct()
-    while lib.npu_command_info(config.encode(), len(table), ctypes.byref(info)):
-        table[info.code] = (info.name.decode(), info.param_mask)
+    info = ffi().new("struct npu_command_info *")
+    while _load().npu_command_info(config.encode(), len(table), info):
+        table[info.code] = (ffi().string(info.name).decode(), info.param_mask)
     return table

@@ -4,7 +4,6 @@
 `make plain` builds the simulator without them: portable C, and the exact path of each operation.
 """
 
-import ctypes
 import itertools
 import os
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from ethosu_tools.sim.trace import Operation
 from host_tests.kit import sharing
 from host_tests.tools.npu_sim import random_operations_u85 as u85
 from host_tests.tools.npu_sim.assembler import PAYLOAD, Stream, execute
-from host_tests.tools.npu_sim.hardware import Hardware, Outcome, Register, commands
+from host_tests.tools.npu_sim.hardware import Hardware, Outcome, Register, commands, internal
 from host_tests.tools.npu_sim.random_operations import CONFIG, KINDS, U85_KINDS, make
 
 # The sanitizers take four times as long.
@@ -418,50 +417,22 @@ def test_one_pixel_and_many_share_weights(run_sequence, config):
     assert outcomes.count(Outcome.STOPPED) > len(outcomes) // 2
 
 
-class Run(ctypes.Structure):
-    """struct npu_dot_run."""
-
-    _fields_ = (("input", ctypes.c_void_p), ("pairs", ctypes.c_uint32))
-
-
-_DOT = ctypes.CFUNCTYPE(
-    None,
-    ctypes.POINTER(Run),
-    ctypes.c_uint32,
-    ctypes.c_size_t,
-    ctypes.c_void_p,
-    ctypes.c_uint32,
-    ctypes.c_void_p,
-)
-
-
-class Kernel(ctypes.Structure):
-    """struct npu_dot_kernel."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("supported", ctypes.CFUNCTYPE(ctypes.c_bool)),
-        ("run", _DOT),
-    )
-
-
-_DOT_BYTES = ctypes.CFUNCTYPE(
-    None, ctypes.POINTER(Run), ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
-)
-
-
-def bytes_kernel(library):
-    """What npu_dot_bytes() returns; false without a kernel."""
-    choose = ctypes.CDLL(str(library)).npu_dot_bytes
-    choose.restype = _DOT_BYTES
-    return choose()
-
-
 def kernels(library):
-    loaded = ctypes.CDLL(str(library))
-    count = ctypes.c_uint.in_dll(loaded, "npu_dot_kernel_count").value
-    table = (Kernel * count).in_dll(loaded, "npu_dot_kernels")
-    return [kernel for kernel in table if kernel.supported()]
+    """The kernels for this machine, by name."""
+    ffi, functions = internal("dot.h", library)
+    table = functions.npu_dot_kernels[0 : functions.npu_dot_kernel_count]
+    return {ffi.string(each.name).decode(): each.run for each in table if each.supported()}
+
+
+def dot(kernel, rows, pairs, weights, *sizes):
+    """Sums of a kernel, for runs of so many pairs: those of pixels, or of bricks of one pixel."""
+    ffi, _ = internal("dot.h")
+    runs = [(ffi.from_buffer("int16_t[]", row), n) for row, n in zip(rows, pairs, strict=True)]
+    given = ffi.from_buffer(f"{weights.dtype}_t[]", weights)
+    sums = np.full((sizes[-1], LANES), 0x55555555, np.int32)
+    end = ffi.from_buffer("int32_t[]", sums)
+    kernel(ffi.new("struct npu_dot_run[]", runs), len(runs), *sizes[:-1], given, sizes[-1], end)
+    return sums
 
 
 @dataclass
@@ -487,12 +458,8 @@ class Sums:
         rows = np.zeros((len(self.runs), pixels, step), np.int16)
         for row, run in zip(rows, self.runs, strict=True):
             row[:, : run.shape[1]] = run
-        runs = (Run * len(self.runs))(
-            *(Run(r.ctypes.data, n.shape[1] // 2) for r, n in zip(rows, self.runs, strict=True))
-        )
-        sums = np.full((pixels, LANES), 0x55555555, np.int32)
-        kernel.run(runs, len(runs), step, self.weights.ctypes.data, pixels, sums.ctypes.data)
-        return sums
+        pairs = [run.shape[1] // 2 for run in self.runs]
+        return dot(kernel, rows, pairs, self.weights, step, pixels)
 
 
 @pytest.mark.parametrize("pixels", range(1, 20))
@@ -500,9 +467,9 @@ def test_every_kernel_of_this_machine_sums_exactly(fast_libraries, pixels):
     sums = Sums.random(np.random.default_rng(pixels), pixels)
     for library in fast_libraries.values():
         table = kernels(library)
-        assert table[-1].name == b"portable", "always there"
-        for kernel in table:
-            assert np.array_equal(sums.computed(kernel, pixels), sums.expected()), kernel.name
+        assert [*table][-1] == "portable", "always there"
+        for name, kernel in table.items():
+            assert np.array_equal(sums.computed(kernel, pixels), sums.expected()), name
 
 
 @pytest.mark.parametrize("bricks", range(1, 6))
@@ -511,16 +478,14 @@ def test_bricks_of_one_pixel_are_summed_exactly(fast_libraries, bricks):
     pairs = random.integers(1, 40, random.integers(1, 5))
     inputs = [random.integers(-510, 511, 2 * n, np.int16) for n in pairs]
     weights = random.integers(-128, 128, (bricks, sum(pairs), LANES, 2), np.int8)
-    runs = (Run * len(pairs))(*(Run(i.ctypes.data, len(i) // 2) for i in inputs))
     flat = weights.astype(np.int64).transpose(0, 2, 1, 3).reshape(bricks, LANES, -1)
     for name, library in fast_libraries.items():
-        kernel = bytes_kernel(library)
-        assert bool(kernel) == any(each.name == b"avx2" for each in kernels(library)), name
+        kernel = internal("dot.h", library)[1].npu_dot_bytes()
+        assert bool(kernel) == ("avx2" in kernels(library)), name
         if kernel:
-            sums = np.full((bricks, LANES), 0x55555555, np.int32)
-            kernel(runs, len(runs), weights.ctypes.data, bricks, sums.ctypes.data)
+            sums = dot(kernel, inputs, pairs, weights, bricks)
             assert np.array_equal(sums, flat @ np.concatenate(inputs).astype(np.int64)), name
 
 
 def test_the_plain_model_has_no_other_kernel(plain_library):
-    assert [kernel.name for kernel in kernels(plain_library)] == [b"portable"]
+    assert [*kernels(plain_library)] == ["portable"]

@@ -4,8 +4,6 @@
 The driver's tests inject them into whole inferences; these check their effect on registers.
 """
 
-import ctypes as c
-
 import pytest
 
 from host_tests.tools.npu_sim import hardware
@@ -27,46 +25,31 @@ STOP = bytes((0, 0, 0xFF, 0xFF))
 RESETTING, ECC, BRANCH = 1 << 3, 1 << 8, 1 << 9
 
 
-HAPPENS = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)
-
-
-class State(c.Structure):
-    """struct npu_faults."""
-
-    _fields_ = (
-        ("due", c.c_uint * len(NAMES)),
-        *((name, c.c_bool) for name in ("bus_error", "hang", "spurious")),
-        *((name, c.c_bool) for name in ("power_requested", "off", "irq_held")),
-        ("resetting", c.c_uint),
-        ("status_set", c.c_uint32),
-        ("status_clear", c.c_uint32),
-        ("happens", HAPPENS),
-        ("context", c.c_void_p),
-        ("dead_reported", c.c_bool),
-    )
-
-
 class Faults:
     """The C functions on one state, in front of an NPU."""
 
-    def __init__(self, library, npu):
+    def __init__(self, npu):
+        ffi, self._library = hardware.internal("npu_faults.h")
         self.happened = []
-        happens = HAPPENS(lambda _, name: self.happened.append(name.decode()))
-        self.state = State(happens=happens)
+        self._happens = ffi.callback(
+            "void(void *, const char *)",
+            lambda _, name: self.happened.append(ffi.string(name).decode()),
+        )
+        self.state = ffi.new("struct npu_faults *", {"happens": self._happens})
         self.npu = npu
-        self._library = library
+        self._handle = ffi.cast("npu_t *", npu.handle)
 
     def __call__(self, function, *arguments):
-        return getattr(self._library, f"npu_faults_{function}")(c.byref(self.state), *arguments)
+        return getattr(self._library, f"npu_faults_{function}")(self.state, *arguments)
 
     def inject(self, name, count=1):
         return self("inject", name.encode(), count)
 
     def read(self, register):
-        return self("read", self.npu.handle, int(register))
+        return self("read", self._handle, register)
 
     def write(self, register, value):
-        return self("write", self.npu.handle, int(register), value)
+        return self("write", self._handle, register, value)
 
     def run(self):
         """Execute a stream of one command, STOP."""
@@ -82,15 +65,8 @@ class Faults:
 
 @pytest.fixture
 def faults(npu_library):
-    library = c.CDLL(str(hardware.library_path()))
-    library.npu_faults_read.restype = c.c_uint32
-    for name in ("read", "write"):
-        function = getattr(library, f"npu_faults_{name}")
-        function.argtypes = [c.POINTER(State), c.c_void_p] + [c.c_uint32] * (1 + (name == "write"))
-    for name in ("inject", "deliver", "release_held"):
-        getattr(library, f"npu_faults_{name}").restype = c.c_bool
     with Hardware("ethos-u55-128") as npu:
-        yield Faults(library, npu)
+        yield Faults(npu)
 
 
 def test_names(faults):
@@ -100,7 +76,7 @@ def test_names(faults):
 
 def test_no_fault_occurs_unless_injected(faults):
     faults.run()
-    assert faults("deliver") and not faults("release_held", int(Register.RESET))
+    assert faults("deliver") and not faults("release_held", Register.RESET)
     assert faults.read(Register.STATUS) & STATUS_END
     assert faults.read(Register.QSIZE) == len(STOP)
     assert faults.happened == []
@@ -206,28 +182,26 @@ def test_faults_of_a_run_are_set_at_its_start(faults):
         faults.inject(name)
     for expected in (True, False):
         faults("begin")
-        state = faults.state
-        assert (state.hang, state.bus_error, state.spurious) == (expected,) * 3
+        run = faults.state.run
+        assert (run.hang, run.bus_error, run.spurious) == (expected,) * 3
 
 
 def test_a_run_continues_when_its_hang_is_withdrawn(faults):
     faults.inject("hang")
     faults("begin")
     faults.inject("irq-lost", 0)
-    assert faults.state.hang
+    assert faults.state.run.hang
     faults.inject("hang", 0)
-    assert not faults.state.hang
+    assert not faults.state.run.hang
 
 
 def test_a_late_interrupt_is_delivered_at_reset_and_a_lost_one_never(faults):
     faults.inject("irq-late")
     assert not faults("deliver")
-    assert not faults("release_held", int(Register.CMD))
-    assert faults("release_held", int(Register.RESET)) and not faults(
-        "release_held", Register.RESET
-    )
+    assert not faults("release_held", Register.CMD)
+    assert faults("release_held", Register.RESET) and not faults("release_held", Register.RESET)
     faults.inject("irq-lost")
-    assert not faults("deliver") and not faults("release_held", int(Register.RESET))
+    assert not faults("deliver") and not faults("release_held", Register.RESET)
 
 
 def test_a_hardware_reset_keeps_only_pending_faults(faults):
