@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
-import os
-import pickle
-import select
+import multiprocessing
 import signal
-import sys
-import time
 from collections.abc import Callable
-from typing import Any, NoReturn
+from multiprocessing.connection import Connection
+from typing import Any
 
 
 class DiedError(Exception):
@@ -20,55 +18,33 @@ class DiedError(Exception):
 
 def call(function: Callable[..., Any], *arguments: Any, timeout_s: float = 120) -> Any:
     """The function's result, or its exception; DiedError after a crash or `timeout_s`."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read)
-        _answer(write, function, arguments)
-    os.close(write)
-    answer = _receive(read, time.monotonic() + timeout_s)
-    os.close(read)
-    if answer is None:
-        os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    if answer is None:
-        raise DiedError(f"no answer within {timeout_s} s")
-    if status or not answer:
-        raise DiedError(
-            signal.Signals(status & 0x7F).name if status & 0x7F else f"exit {status >> 8}"
-        )
-    failed, result = pickle.loads(answer)
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_answer, args=(theirs, function, arguments))
+    child.start()
+    theirs.close()
+    answer = None
+    with ours:
+        if not ours.poll(timeout_s):
+            child.kill()
+            child.join()
+            raise DiedError(f"no answer within {timeout_s} s")
+        with contextlib.suppress(EOFError):
+            answer = ours.recv()
+    child.join()
+    code = child.exitcode or 0
+    if code or answer is None:
+        raise DiedError(signal.Signals(-code).name if code < 0 else f"exit {code}")
+    failed, result = answer
     if failed:
         raise result
     return result
 
 
-def _answer(pipe: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> NoReturn:
-    """In the child: call, send the result, and exit without the parent's clean-up."""
-    status = 1
+def _answer(pipe: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    """In the child: call, and send the result."""
     faulthandler.disable()
     try:
-        try:
-            answer = pickle.dumps((False, function(*arguments)))
-        except Exception as error:
-            answer = pickle.dumps((True, error))
-        with os.fdopen(pipe, "wb") as file:
-            file.write(answer)
-        status = 0
-    finally:
-        os._exit(status)
-
-
-def _receive(pipe: int, deadline: float) -> bytes | None:
-    """Everything that the child sends, or None if it takes too long."""
-    parts: list[bytes] = []
-    while True:
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([pipe], [], [], left)[0]:
-            return None
-        part = os.read(pipe, 1 << 20)
-        if not part:
-            return b"".join(parts)
-        parts.append(part)
+        pipe.send((False, function(*arguments)))
+    except Exception as error:
+        pipe.send((True, error))
