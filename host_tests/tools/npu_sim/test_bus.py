@@ -10,7 +10,7 @@ from host_tests.tools.npu_sim.hardware import STATUS_BUS_ERROR, Hardware, Outcom
 
 NON_SECURE, PRIVILEGED = 2, 1
 M0, M1 = 0, 1  # of Ethos-U85: SRAM, EXT
-COMMAND_READ, IFM_READ, OFM_WRITE, DMA_WRITE = 0, 1, 8, 9
+IFM_READ, OFM_WRITE, DMA_WRITE = 1, 8, 9
 MEM_ATTR_EXT = 1 << 2
 
 
@@ -52,7 +52,7 @@ def ports(npu):
     return [(access.port, access.write) for access in npu.seen]
 
 
-@pytest.mark.parametrize("regions, ifm, ofm", [(0x0, M0, M0), (0x1, M0, M0), (0x2, M1, M0)])
+@pytest.mark.parametrize("regions, ifm, ofm", [(0, M0, M0), (1, M0, M0), (2, M1, M0), (3, M1, M0)])
 def test_the_limit_number_selects_the_port_of_ethos_u55_and_u65(regions, ifm, ofm):
     for config in ("ethos-u55-128", "ethos-u65-512"):
         npu, outcome, _ = run(config, regions)

@@ -43,20 +43,22 @@ COMPLETE = {
 def test_a_register_that_was_never_set_is_named_or_not_used(name):
     operation, registers = COMPLETE[name]
     complete = run(Stream().defaults(**registers).op(*operation).stop())
-    missed = 0
+    missed = set()
     for register in DEFAULTS:
         others = {key: value for key, value in {**DEFAULTS, **registers}.items() if key != register}
         outcome, log, status = run(Stream().set(**others).op(*operation).stop())
         if outcome is Outcome.PARSE_ERROR:
             assert f"needs NPU_SET_{register}, which this job never set" in log
-            missed += 1
+            missed.add(register)
         else:
             assert (outcome, log.partition(":")[2], status) == (
                 complete[0],
                 complete[1].partition(":")[2],
                 complete[2],
             )
-    assert missed >= 5
+    assert len(missed) >= 5
+    tiles = {f"{map_}_BASE{tile}" for map_ in ("IFM", "OFM", "IFM2") for tile in range(1, 4)}
+    assert tiles <= missed or name != "add", "they are not at 0"
 
 
 @pytest.mark.parametrize(("operation", "registers", "channel"), [
@@ -76,16 +78,6 @@ def test_access_outside_memory(operation, registers, channel):
     assert status & npu.STATUS_BUS_ERROR
     assert status >> 12 & 0xF == channel
     assert "not NPU-visible memory" in log
-
-
-def test_faulting_interface_is_the_regions():
-    stream = Stream().defaults(IFM_BASE0=4096).op("POOL", 1).stop()
-    for field, interface in ((0, 0), (1, 0), (2, 1), (3, 1)):
-        with npu.Hardware("ethos-u55-128") as device:
-            memory = device.add(stream)
-            device.start(memory, [device.add(64).address] * 4, regions=0x5555 & ~3 | field)
-            assert device.execute() is Outcome.BUS_ERROR
-            assert device.read(Register.STATUS) >> 11 & 1 == interface
 
 
 def test_base_pointers_are_aligned():
@@ -122,16 +114,6 @@ def test_40_bit_addresses_of_u65():
         device.start(memory, [0x22_0000_0000, out.address])
         assert device.execute() is Outcome.STOPPED, device.log
         np.testing.assert_array_equal(out.data[:16], np.arange(16))
-
-
-@pytest.mark.parametrize("map_", ["IFM", "OFM", "IFM2"])
-@pytest.mark.parametrize("tile", range(1, 4))
-def test_tiles_that_were_never_set_are_not_at_zero(map_, tile):
-    name = f"{map_}_BASE{tile}"
-    others = {key: value for key, value in DEFAULTS.items() if key != name}
-    outcome, log, _ = run(Stream().set(**others).op("ELEMENTWISE", 1).stop())
-    assert outcome is Outcome.PARSE_ERROR
-    assert f"needs NPU_SET_{name}, which this job never set" in log
 
 
 def test_a_fault_names_command_offset_operation_operand_and_address():
