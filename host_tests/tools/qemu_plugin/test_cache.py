@@ -48,25 +48,18 @@ def test_each_maintenance_step_is_needed(guest: Guest, timing: str) -> None:
 
 
 def test_nothing_is_needed_without_a_cache(guest: Guest) -> None:
-    assert set(guest.run("cache_steps", "coherence=off").values.values()) == {1}
+    for scenario in ("cache_steps", "dma_caches"):
+        assert set(guest.run(scenario, "coherence=off").values.values()) == {1}
     values = guest.run("cache_is_off", "coherence=strict").values
     assert set(values.values()) == {1}, "until the guest switches it on"
 
 
-def test_cache_switched_off_hides_nothing(guest: Guest) -> None:
-    values = guest.run("cache_off_again", "coherence=strict").values
-    assert values == {"right": 1, "sees_the_output": 1, "none": 1, "without_invalidate": 0}
-
-
-def test_operations_by_set_and_way_are_for_the_whole_cache(guest: Guest) -> None:
-    values = guest.run("cache_sets_and_ways", "coherence=strict").values
-    expected = {"without": 0, "without_a_set": 0, "before_the_invalidate": 0, "after": 1, "lost": 1}
-    assert values == expected
-
-
-def test_the_mpu_determines_how_memory_is_cached(guest: Guest) -> None:
-    values = guest.run("cache_by_the_mpu", "coherence=strict").values
-    assert values == {
+STRICT = {
+    "cache_off_again": {"right": 1, "sees_the_output": 1, "none": 1, "without_invalidate": 0},
+    "cache_sets_and_ways": {
+        "without": 0, "without_a_set": 0, "before_the_invalidate": 0, "after": 1, "lost": 1
+    },
+    "cache_by_the_mpu": {
         "uncached_to_uncached": 1,
         "through_to_uncached": 1,
         "uncached_to_through": 0,
@@ -78,18 +71,17 @@ def test_the_mpu_determines_how_memory_is_cached(guest: Guest) -> None:
         "selected": 1,
         "uncached_no_more": 0,
         "all": 1,
-    }
+    },
+    "dma_caches": {
+        "all": 1, "without_clean_source": 0, "without_clean_list": 0, "without_invalidate": 0
+    },
+}  # fmt: skip
 
 
-def test_dma_needs_its_maintenance(guest: Guest) -> None:
-    values = guest.run("dma_caches", "coherence=strict").values
-    assert values == {
-        "all": 1,
-        "without_clean_source": 0,
-        "without_clean_list": 0,
-        "without_invalidate": 0,
-    }
-    assert set(guest.run("dma_caches", "coherence=off").values.values()) == {1}
+@pytest.mark.parametrize("scenario", STRICT)
+def test_strict_shows_what_lacks_maintenance(guest: Guest, scenario: str) -> None:
+    """Switched off, the cache hides nothing; by set and way; as the MPU has memory; DMA."""
+    assert guest.run(scenario, "coherence=strict").values == STRICT[scenario]
 
 
 def test_reset_of_the_machine_loses_what_was_not_cleaned(guest: Guest) -> None:

@@ -23,24 +23,15 @@ def test_bandwidth_and_latency_are_those_of_the_registers(guest: Guest) -> None:
     assert values["quarter"] - plain == pytest.approx(SIZE / 2 - SIZE / BEAT, abs=64)
     assert values["eighth"] - plain == pytest.approx(SIZE - SIZE / BEAT, abs=64)
     assert values["late"] - plain == pytest.approx(4000, abs=64)
-
-
-def test_an_adapter_is_in_front_of_one_port(guest: Guest) -> None:
-    """M1 has the commands only, 52 bytes."""
-    values = guest.run("adapters", TIMED, CLOCK).values
-    assert values["other_port"] - values["plain"] < 52 * 500 + 64
+    assert values["other_port"] - plain < 52 * 500 + 64, "M1 has the commands only, 52 bytes"
+    # ta_init() of timing_adapter.c gives up otherwise.
+    assert values["version"] == values["version_1_secure"] == 0x1117
 
 
 def test_without_modelled_time_no_limit_is_looked_at(guest: Guest) -> None:
     """Only values that a register cannot keep are reported; test_corstone_320.py has the cycles."""
     messages = guest.run("adapter_errors").messages
     assert len(messages) == 4 and not any("estimate" in message for message in messages)
-
-
-def test_arms_driver_finds_its_version(guest: Guest) -> None:
-    """ta_init() of timing_adapter.c gives up otherwise."""
-    values = guest.run("adapters", TIMED, CLOCK).values
-    assert values["version"] == values["version_1_secure"] == 0x1117
 
 
 def test_registers_keep_what_they_can(guest: Guest) -> None:
