@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import functools
 import struct
+from dataclasses import dataclass
+
+import numpy as np
 
 from host_tests.tools.npu_sim import hardware as npu
 
@@ -109,10 +112,35 @@ class Stream:
         return struct.pack(f"<{len(self.words)}I", *self.words)
 
 
-def execute(config: str, stream: bytes, regions: list[bytes]) -> tuple[npu.Outcome, npu.Hardware]:
-    """Run a stream on a fresh NPU; region i holds regions[i], its memory is memories[i + 1]."""
-    device = npu.Hardware(config)
-    memory = device.add(stream, writable=False)
-    bases = [device.add(content).address for content in regions]
-    device.start(memory, bases)
-    return device.execute(), device
+@dataclass(frozen=True)
+class Run:
+    """What a stream did; region i is memories[i + 1]."""
+
+    outcome: npu.Outcome
+    status: int
+    cycles: int
+    accesses: int
+    log: list[str]
+    memories: list[npu.Memory]
+
+    @property
+    def result(self) -> np.ndarray:
+        """Region 1, where the OFM is, of a stream that ended well."""
+        assert self.outcome is npu.Outcome.STOPPED, self.log
+        return self.memories[2].data
+
+    def refused(self, words: str, outcome: npu.Outcome = npu.Outcome.PARSE_ERROR) -> None:
+        """Check that it ended in a fault, which the log explains with these words."""
+        assert self.outcome is outcome, self.log
+        assert words in self.log[0]
+
+
+def execute(config: str, stream: bytes, regions: list[bytes]) -> Run:
+    """Run a stream on a fresh NPU."""
+    with npu.Hardware(config) as device:
+        memory = device.add(stream, writable=False)
+        bases = [device.add(content).address for content in regions]
+        device.start(memory, bases)
+        outcome = device.execute()
+        status = device.read(npu.Register.STATUS)
+        return Run(outcome, status, device.cycles, device.accesses, device.log, device.memories)

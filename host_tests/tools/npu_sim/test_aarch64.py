@@ -40,11 +40,11 @@ def program(repo, tmp_path_factory):
     return path
 
 
-def packed(operation, device):
-    """What run_operations.c reads; the memories are where those of `device` are."""
+def packed(operation, memories):
+    """What run_operations.c reads; the memories are where these are."""
     contents = [operation.stream, *operation.regions]
     yield operation.config.encode().ljust(NAME_SIZE, b"\0") + struct.pack("<I", len(contents))
-    for memory, content in zip(device.memories, contents, strict=True):
+    for memory, content in zip(memories, contents, strict=True):
         yield struct.pack("<II", memory.address, len(content)) + bytes(content)
 
 
@@ -57,10 +57,9 @@ def test_operations_equal_the_plain_model(program, repo, monkeypatch, cpu):
                    for seed in OVER_ITS_IFM[config]]  # fmt: skip
     given, expected = [struct.pack("<I", len(operations))], []
     for operation in operations:
-        outcome, device = execute(operation.config, operation.stream, operation.regions)
-        given += packed(operation, device)
-        expected.append((outcome, device.cycles, [memory.data for memory in device.memories]))
-        device.close()
+        run = execute(operation.config, operation.stream, operation.regions)
+        given += packed(operation, run.memories)
+        expected.append((run.outcome, run.cycles, [memory.data for memory in run.memories]))
     found = memoryview(
         subprocess.run(
             [EMULATOR, "-cpu", cpu, program], input=b"".join(given), stdout=-1, check=True

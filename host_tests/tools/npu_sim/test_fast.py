@@ -64,9 +64,8 @@ def run_all(fast_libraries, plain_library, monkeypatch):
 
     def one(library, operation):
         monkeypatch.setenv("ETHOSU_NPU_LIBRARY", str(library))
-        outcome, device = execute(operation.config, operation.stream, operation.regions)
-        with device:
-            return outcome, [m.data for m in device.memories[1:]], device.cycles, device.log
+        run = execute(operation.config, operation.stream, operation.regions)
+        return run.outcome, [m.data for m in run.memories[1:]], run.cycles, run.log
 
     def run(operation):
         plain = one(plain_library, operation)

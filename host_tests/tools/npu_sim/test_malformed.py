@@ -5,7 +5,7 @@ import pytest
 
 from host_tests.tools.npu_sim import hardware as npu
 from host_tests.tools.npu_sim.assembler import Stream, execute
-from host_tests.tools.npu_sim.hardware import Outcome, Register
+from host_tests.tools.npu_sim.hardware import Outcome
 
 U55, U65, U85 = "ethos-u55-128", "ethos-u65-512", "ethos-u85-256"
 _CHAINED = 0x8000
@@ -137,12 +137,10 @@ ROWS = [
 @pytest.mark.parametrize("config", [U55, U65, U85])
 def test_a_malformed_stream_is_refused(config):
     for _, stream, words, operation in (row for row in ROWS if row[0] == config):
-        outcome, device = execute(config, stream, [bytes(4096) for _ in range(4)])
-        with device:
-            assert outcome is Outcome.PARSE_ERROR, (words, device.log)
-            assert words in "".join(device.log)
-            assert not operation or f"NPU_OP_{operation}" in device.log[-1]
-            assert device.read(Register.STATUS) & npu.STATUS_PARSE_ERROR
-            assert device.read(Register.STATUS) & npu.STATUS_IRQ
-            # A DMA to the tables reads its source first; otherwise only the stream was read.
-            assert device.accesses <= (2 if words == "outside the tables" else 1)
+        run = execute(config, stream, [bytes(4096) for _ in range(4)])
+        assert run.outcome is Outcome.PARSE_ERROR, (words, run.log)
+        assert words in "".join(run.log)
+        assert not operation or f"NPU_OP_{operation}" in run.log[-1]
+        assert run.status & npu.STATUS_PARSE_ERROR and run.status & npu.STATUS_IRQ
+        # A DMA to the tables reads its source first; otherwise only the stream was read.
+        assert run.accesses <= (2 if words == "outside the tables" else 1)

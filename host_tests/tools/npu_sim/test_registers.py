@@ -90,19 +90,14 @@ def test_irq_command_interrupts_without_stopping(device):
     assert device.read(Register.STATUS) >> 16 == 0xFFFF
 
 
-def test_single_steps():
+def test_single_steps(device):
     stream = Stream().defaults().op("DMA_START").op("POOL", 1).op("DMA_START").stop()
-    outcome, device = execute("ethos-u55-128", Stream().stop(), [bytes(range(64)), bytes(64)])
-    with device:
-        device.acknowledge()
-        seen = []
-        device.observe(lambda operation: seen.append(operation.name))
-        bases = [memory.address for memory in device.memories[1:]]
-        device.start(device.add(stream), bases)
-        outcomes = [device.execute(1) for _ in range(4)]
-        assert outcomes == [Outcome.STEPPED] * 3 + [Outcome.STOPPED]
-        assert seen == ["NPU_OP_DMA_START", "NPU_OP_POOL", "NPU_OP_DMA_START"]
-    assert outcome is Outcome.STOPPED
+    seen = []
+    device.observe(lambda operation: seen.append(operation.name))
+    device.start(device.add(stream), [device.add(64).address for _ in range(2)])
+    outcomes = [device.execute(1) for _ in range(4)]
+    assert outcomes == [Outcome.STEPPED] * 3 + [Outcome.STOPPED]
+    assert seen == ["NPU_OP_DMA_START", "NPU_OP_POOL", "NPU_OP_DMA_START"]
 
 
 @pytest.mark.parametrize("how", [(Register.RESET, 0), (Register.CMD, 0xC | STOP_REQUEST)])
@@ -363,17 +358,14 @@ def test_commands_of_arms_header_that_vela_never_writes():
     for config in ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256"):
         stream = Stream(config).set(**{f"USER_DEFINED{i}": i for i in range(8)})
         stream.set(DMA0_SIZE0=2, DMA0_SIZE1=3).op("DMA_WAIT", 3 if "u85" in config else 15)
-        outcome, device = execute(config, stream.stop(), [])
-        with device:
-            assert outcome is Outcome.STOPPED, device.log
+        run = execute(config, stream.stop(), [])
+        assert run.outcome is Outcome.STOPPED, run.log
 
 
 @pytest.mark.parametrize("register", ["IFM_BASE0", "OFM_BASE3", "WEIGHT_BASE", "DMA0_LEN"])
 def test_addresses_of_ethos_u55_have_32_bits(register):
-    outcome, device = execute("ethos-u55-128", Stream().set(**{register: 1 << 32}).stop(), [])
-    with device:
-        assert outcome is Outcome.PARSE_ERROR
-        assert "has parameter 0x0001, allowed bits 0x0000" in device.log[0]
+    run = execute("ethos-u55-128", Stream().set(**{register: 1 << 32}).stop(), [])
+    run.refused("has parameter 0x0001, allowed bits 0x0000")
 
 
 def test_a_hardware_reset_is_like_new(device):

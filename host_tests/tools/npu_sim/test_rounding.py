@@ -44,10 +44,8 @@ def scale_on_npu(values: np.ndarray, multiplier: int, shift: int, mode: int) -> 
         IFM_STRIDE_Y=4 * width, OFM_STRIDE_Y=4 * width, OFM_WIDTH_M1=width - 1,
         IFM_WIDTH0_M1=width - 1, OFM_WIDTH0_M1=width - 1, OFM_SCALE=shift << 32 | multiplier,
     ).op("POOL", 2).stop()  # fmt: skip
-    _, device = execute("ethos-u55-128", stream, [values.tobytes(), bytes(4 * width)])
-    with device:
-        assert not device.log
-        return device.memories[2].data.view(np.int32).copy()
+    regions = [values.tobytes(), bytes(4 * width)]
+    return execute("ethos-u55-128", stream, regions).result.view(np.int32)
 
 
 @pytest.mark.parametrize("mode", [DOUBLE, TRUNCATE, NATURAL])
@@ -88,7 +86,5 @@ def test_pools_that_are_not_scaled(config, mode, registers, expected):
     stream = Stream(config).defaults(OFM_SCALE=QUARTER, **registers).op("POOL", mode).stop()
     values = np.zeros(16, np.int8)
     values[:3] = 8, -5, 90
-    _, device = execute(config, stream, [values.tobytes(), bytes(16)])
-    with device:
-        assert not device.log
-        assert device.memories[2].data[:3].view(np.int8).tolist() == expected
+    found = execute(config, stream, [values.tobytes(), bytes(16)]).result
+    assert found[:3].view(np.int8).tolist() == expected

@@ -7,15 +7,14 @@ from ethosu.vela.ethos_u55_regs import ethos_u55_regs as vela_registers
 
 from host_tests.tools.npu_sim import hardware as npu
 from host_tests.tools.npu_sim.assembler import DEFAULTS, PAYLOAD, Stream, execute
-from host_tests.tools.npu_sim.hardware import Outcome, Register
+from host_tests.tools.npu_sim.hardware import Outcome
 
 ROOM = [bytes(4096) for _ in range(4)]
 
 
 def run(stream: bytes, config: str = "ethos-u55-128"):
-    outcome, device = execute(config, stream, ROOM)
-    with device:
-        return outcome, "".join(device.log), device.read(Register.STATUS)
+    done = execute(config, stream, ROOM)
+    return done.outcome, "".join(done.log), done.status
 
 
 def test_command_table_equals_velas():
@@ -95,14 +94,12 @@ def test_strided_dma_of_u65():
     registers = {"DMA0_SIZE0": 3, "DMA0_SIZE1": 2, "DMA0_SKIP0": 16, "DMA0_SKIP1": 32}
     for mode, planes in ((0x200, 1), (0x400, 2)):
         stream = Stream().defaults(DMA0_DST_REGION=mode | 1, **registers).op("DMA_START").stop()
-        outcome, device = execute("ethos-u65-256", stream, [source.tobytes(), bytes(512)])
-        with device:
-            assert outcome is Outcome.STOPPED, device.log
-            expected = np.zeros(512, np.uint8)
-            for row in range(3 * planes):
-                at = row * 32 + row // 3 * 32
-                expected[at : at + 16] = source[row * 16 : row * 16 + 16]
-            np.testing.assert_array_equal(device.memories[2].data, expected)
+        expected = np.zeros(512, np.uint8)
+        for row in range(3 * planes):
+            at = row * 32 + row // 3 * 32
+            expected[at : at + 16] = source[row * 16 : row * 16 + 16]
+        found = execute("ethos-u65-256", stream, [source.tobytes(), bytes(512)]).result
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_40_bit_addresses_of_u65():
@@ -119,13 +116,11 @@ def test_40_bit_addresses_of_u65():
 def test_a_fault_names_command_offset_operation_operand_and_address():
     stream = Stream().defaults(IFM2_BASE0=0x4000)
     index, offset = len(DEFAULTS), len(stream.bytes())
-    outcome, device = execute("ethos-u55-128", stream.op("ELEMENTWISE", 1).stop(), ROOM)
-    with device:
-        assert outcome is Outcome.BUS_ERROR
-        address = device.memories[3].address + 0x4000
-        (line,) = device.log
-        assert line.startswith(f"command {index} at 0x{offset:x}: NPU_OP_ELEMENTWISE IFM read of ")
-        assert f"at 0x{address:x} (region 2 + 0x4000)" in line
+    done = execute("ethos-u55-128", stream.op("ELEMENTWISE", 1).stop(), ROOM)
+    address = done.memories[3].address + 0x4000
+    done.refused(f"at 0x{address:x} (region 2 + 0x4000)", Outcome.BUS_ERROR)
+    (line,) = done.log
+    assert line.startswith(f"command {index} at 0x{offset:x}: NPU_OP_ELEMENTWISE IFM read of ")
 
 
 # Where the tables are in the NPU's internal memory, and a function that uses the first.

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from host_tests.tools.npu_sim.assembler import Stream, execute
-from host_tests.tools.npu_sim.hardware import Outcome
 from host_tests.tools.npu_sim.test_u85_weights import CONFIG, INPUTS, OUTPUTS, encode
 
 PIXELS = 3
@@ -34,11 +33,8 @@ def run(stream: Stream, inputs: np.ndarray, weights: np.ndarray, ifm2: np.ndarra
     scales = b"".join(struct.pack("<iIBB", channel, 1, 0, 0) for channel in range(OUTPUTS))
     streams = b"".join(encode(each, "raw") for each in weights)
     regions = [inputs.tobytes(), bytes(4 * OUTPUTS * PIXELS), streams, scales, ifm2.tobytes()]
-    outcome, device = execute(CONFIG, stream.stop(), regions)
-    with device:
-        assert outcome is Outcome.STOPPED, device.log
-        out = device.memories[2].data.copy().view(np.int32)
-    return out.reshape(PIXELS, OUTPUTS)
+    found = execute(CONFIG, stream.stop(), regions).result
+    return found.view(np.int32).reshape(PIXELS, OUTPUTS)
 
 
 @pytest.fixture
@@ -79,10 +75,8 @@ def test_kept_accumulators_are_used_once(npu_library, operands):
     stream = Stream(CONFIG).defaults(**registers(ACC_FORMAT=RESET)).op("CONV")
     stream.set(ACC_FORMAT=KEEP).op("CONV")
     regions = [inputs.tobytes(), bytes(96), encode(weights[0], "raw"), bytes(80), bytes(96)]
-    outcome, device = execute(CONFIG, stream.stop(), regions)
-    with device:
-        assert outcome is Outcome.PARSE_ERROR
-        assert "keeps accumulators of 1x3x8, but 0x0x0 were left" in device.log[0]
+    done = execute(CONFIG, stream.stop(), regions)
+    done.refused("keeps accumulators of 1x3x8, but 0x0x0 were left")
 
 
 @pytest.mark.parametrize("precision", [5, 0x205, 0x805, 0x8005], ids=hex)
@@ -93,10 +87,7 @@ def test_an_operation_that_keeps_accumulators_writes_no_ofm(npu_library, operand
     stream = Stream(CONFIG).defaults(**leaving).op("CONV").stop()
     before = bytes(range(OUTPUTS * PIXELS * 4))
     regions = [inputs.tobytes(), before, encode(weights[0], "raw"), bytes(80), bytes(96)]
-    outcome, device = execute(CONFIG, stream, regions)
-    with device:
-        assert outcome is Outcome.STOPPED, device.log
-        assert device.memories[2].data.tobytes() == before
+    assert execute(CONFIG, stream, regions).result.tobytes() == before
 
 
 def test_an_operation_that_keeps_accumulators_fills_no_chaining_buffer(npu_library, operands):
@@ -105,10 +96,8 @@ def test_an_operation_that_keeps_accumulators_fills_no_chaining_buffer(npu_libra
     stream = Stream(CONFIG).defaults(**leaving).op("CONV")
     stream.set(IFM_PRECISION=0x8009, OFM_PRECISION=0x105).op("ELEMENTWISE", 5)
     regions = [inputs.tobytes(), bytes(96), encode(weights[0], "raw"), bytes(80), bytes(96)]
-    outcome, device = execute(CONFIG, stream.stop(), regions)
-    with device:
-        assert outcome is Outcome.PARSE_ERROR
-        assert "from chaining buffer 0, which holds 0" in device.log[0]
+    done = execute(CONFIG, stream.stop(), regions)
+    done.refused("from chaining buffer 0, which holds 0")
 
 
 @pytest.mark.parametrize("zero_point", [0, -5, 127])
@@ -143,10 +132,8 @@ def test_a_pool_continues_with_the_extreme_that_was_left(npu_library, mode, bett
     stream.op("POOL", mode).set(ACC_FORMAT=KEEP | LEAVE, IFM_BASE0=row).op("POOL", mode)
     # The last window begins one pixel to the left, so that the first one is only padding.
     stream.set(ACC_FORMAT=KEEP, IFM_BASE0=0, IFM_PAD_LEFT=1).op("POOL", mode)
-    outcome, device = execute(CONFIG, stream.stop(), [a.tobytes() + b.tobytes(), bytes(row)])
-    with device:
-        assert outcome is Outcome.STOPPED, device.log
-        found = device.memories[2].data.copy().view(np.int8).reshape(PIXELS, INPUTS)
+    done = execute(CONFIG, stream.stop(), [a.tobytes() + b.tobytes(), bytes(row)])
+    found = done.result.view(np.int8).reshape(PIXELS, INPUTS)
     expected = better(a, b)
     expected[1:] = better(expected[1:], a[:-1])
     np.testing.assert_array_equal(found, expected)
@@ -157,7 +144,5 @@ def test_a_position_is_neither_kept_nor_continued(npu_library, accumulators):
     stream = Stream(CONFIG).defaults(ACC_FORMAT=RESET | LEAVE).op("POOL", 3)
     stream.set(ACC_FORMAT=accumulators, OFM_SCALE=5 << 45 | 16 << 32 | 1)
     stream.set(IFM2_PRECISION=INT32, IFM2_STRIDE_X=4, IFM2_STRIDE_Y=64, IFM2_STRIDE_C=4)
-    outcome, device = execute(CONFIG, stream.op("POOL", 6).stop(), [bytes(64)] * 3)
-    with device:
-        assert outcome is Outcome.PARSE_ERROR
-        assert "of mode 6 has accumulators" in device.log[0]
+    done = execute(CONFIG, stream.op("POOL", 6).stop(), [bytes(64)] * 3)
+    done.refused("of mode 6 has accumulators")

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from host_tests.tools.npu_sim.assembler import Stream, execute
-from host_tests.tools.npu_sim.hardware import Outcome
 
 CONFIG = "ethos-u85-256"
 COUNT = 16
@@ -30,10 +29,7 @@ LSR, DIV, CLZ, SHR, SHL, XOR, NOT = 10, 11, 7, 8, 9, 35, 36
 def run(stream: Stream, *inputs: np.ndarray) -> np.ndarray:
     """Bytes of the OFM, region 1; inputs are regions 0 and 2."""
     contents = [array.tobytes().ljust(2048, b"\0") for array in inputs]
-    outcome, device = execute(CONFIG, stream.stop(), [contents[0], bytes(2048), *contents[1:]])
-    with device:
-        assert outcome is Outcome.STOPPED, device.log
-        return device.memories[2].data.copy()
+    return execute(CONFIG, stream.stop(), [contents[0], bytes(2048), *contents[1:]]).result
 
 
 def stream(**registers: int) -> Stream:
@@ -185,10 +181,7 @@ def test_the_place_of_the_first_greatest(down):
 
 
 def test_an_argmax_that_would_show_the_value_is_refused():
-    outcome, device = execute(CONFIG, pool(6).stop(), [bytes(256)] * 4)
-    with device:
-        assert outcome is Outcome.PARSE_ERROR
-        assert "ARGMAX scale is not 1 >> 16" in device.log[-1]
+    execute(CONFIG, pool(6).stop(), [bytes(256)] * 4).refused("ARGMAX scale is not 1 >> 16")
 
 
 @pytest.mark.parametrize("scale", [2, 1, 30 << 32 | 1 << 30, 36 << 32 | 0x40000001])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from host_tests.tools.npu_sim import hardware as npu
-from host_tests.tools.npu_sim.assembler import U85_DEFAULTS, Stream, execute
+from host_tests.tools.npu_sim.assembler import U85_DEFAULTS, Run, Stream, execute
 from host_tests.tools.npu_sim.hardware import Outcome
 
 CONFIG = "ethos-u85-256"
@@ -19,16 +19,8 @@ def stream() -> Stream:
     return Stream(CONFIG)
 
 
-def run(content: bytes, regions: list[bytes] | None = None) -> tuple[Outcome, npu.Hardware]:
+def run(content: bytes, regions: list[bytes] | None = None) -> Run:
     return execute(CONFIG, content, regions or ROOM)
-
-
-def test_each_config_matches_its_payload(npu_library):
-    words = {128: 0x17, 256: 0x18, 512: 0x1119, 1024: 0x251A, 2048: 0x261B}
-    for macs, low in words.items():
-        with npu.Hardware(f"ethos-u85-{macs}") as device:
-            assert device.read(npu.Register.CONFIG) & 0x0FFF_FEFF == low & ~0x100
-            assert device.read(npu.Register.CONFIG) >> 28 == 2
 
 
 def test_the_port_of_a_region_is_in_its_memory_attributes():
@@ -64,27 +56,22 @@ def test_eight_counters_are_at_offset_0x1000():
 
 def test_malformed_weights_are_a_parse_error():
     """STATUS of Ethos-U85 has no wd_fault."""
-    outcome, device = run(stream().defaults(OFM_PRECISION=1).op("CONV").stop(), [bytes(256)] * 4)
-    with device:
-        assert outcome is Outcome.WEIGHT_FAULT
-        assert device.read(npu.Register.STATUS) & npu.STATUS_PARSE_ERROR
-        assert not device.read(npu.Register.STATUS) & npu.STATUS_WEIGHT_FAULT
+    done = run(stream().defaults(OFM_PRECISION=1).op("CONV").stop(), [bytes(256)] * 4)
+    assert done.outcome is Outcome.WEIGHT_FAULT
+    assert done.status & npu.STATUS_PARSE_ERROR and not done.status & npu.STATUS_WEIGHT_FAULT
 
 
 @pytest.mark.parametrize("target", [6, 0x1000, 0xFFFFFFFC])
 def test_a_branch_out_of_the_stream(target):
-    outcome, device = run(stream().op("BRANCH", 0, target).stop())
-    with device:
-        assert outcome is Outcome.BRANCH_FAULT
-        assert device.read(npu.Register.STATUS) & STATUS_BRANCH_FAULT
-        assert f"targets 0x{target:x}, outside the stream of 0xc bytes" in device.log[0]
+    done = run(stream().op("BRANCH", 0, target).stop())
+    words = f"targets 0x{target:x}, outside the stream of 0xc bytes"
+    done.refused(words, Outcome.BRANCH_FAULT)
+    assert done.status & STATUS_BRANCH_FAULT
 
 
 def test_a_branch_skips_what_is_between():
-    content = stream().op("BRANCH", 0, 12).raw(0x3FF).stop()
-    outcome, device = run(content)
-    with device:
-        assert outcome is Outcome.STOPPED, device.log
+    done = run(stream().op("BRANCH", 0, 12).raw(0x3FF).stop())
+    assert done.outcome is Outcome.STOPPED, done.log
 
 
 def branching(value: int) -> Stream:
@@ -96,9 +83,11 @@ def branching(value: int) -> Stream:
 
 @pytest.mark.parametrize(("value", "taken"), [(0, True), (-2, True), (-1, False)])
 def test_a_branch_by_the_result_flag(value, taken):
-    outcome, device = run(branching(value).stop())
-    with device:
-        assert outcome is (Outcome.STOPPED if taken else Outcome.PARSE_ERROR), device.log
+    with npu.Hardware(CONFIG) as device:
+        memory = device.add(branching(value).stop())
+        device.start(memory, [device.add(content).address for content in ROOM])
+        expected = Outcome.STOPPED if taken else Outcome.PARSE_ERROR
+        assert device.execute() is expected, device.log
         assert device.read(0x030) == taken
 
 
@@ -113,17 +102,14 @@ def test_a_branch_by_a_result_of_any_size(value, size, bits):
         ACTIVATION=1 << 12,
     ).op("ELEMENTWISE", 1)  # fmt: skip
     content.op("BRANCH", 1, len(content.bytes()) + 12).raw(0x3FF)
-    outcome, device = run(content.stop(), [value.to_bytes(8, "little"), *ROOM[1:]])
-    with device:
-        stored = int.from_bytes(device.memories[2].data[: bits // 8].tobytes(), "little")
-        assert outcome is (Outcome.STOPPED if stored else Outcome.PARSE_ERROR), device.log
+    done = run(content.stop(), [value.to_bytes(8, "little"), *ROOM[1:]])
+    stored = int.from_bytes(done.memories[2].data[: bits // 8].tobytes(), "little")
+    assert done.outcome is (Outcome.STOPPED if stored else Outcome.PARSE_ERROR), done.log
 
 
 def test_a_branch_by_an_invalid_result():
-    outcome, device = run(stream().op("BRANCH", 1, 0).stop())
-    with device:
-        assert outcome is Outcome.BRANCH_FAULT
-        assert "no operation stored one" in device.log[0]
+    done = run(stream().op("BRANCH", 1, 0).stop())
+    done.refused("no operation stored one", Outcome.BRANCH_FAULT)
 
 
 def test_an_endless_branch_can_be_stepped():
@@ -138,10 +124,7 @@ def copies(**registers: int) -> np.ndarray:
     """Region 1 after a DMA from region 0; region 2 holds the indices 3, 0, 2, 0, 1, 0."""
     indices = np.array([3, 0, 2, 0, 1, 0], np.int32).tobytes()
     content = stream().defaults(DMA0_IDX_REGION=2, DMA0_IDX=0, **registers).op("DMA_START").stop()
-    outcome, device = run(content, [bytes(range(256)), bytes(256), indices, bytes(16)])
-    with device:
-        assert outcome is Outcome.STOPPED, device.log
-        return device.memories[2].data.copy()
+    return run(content, [bytes(range(256)), bytes(256), indices, bytes(16)]).result
 
 
 def test_strides_of_source_and_destination():
@@ -194,25 +177,19 @@ def test_one_row_by_index_is_counted(rows, reason):
         k: v for k, v in U85_DEFAULTS.items() if k.startswith("DMA0") and k != "DMA0_SIZE0"
     }
     content = stream().set(**registers | INDEXED | rows).op("DMA_START").stop()
-    outcome, device = run(content, [*ROOM[:2], bytes(16), bytes(16)])
-    with device:
-        assert outcome is Outcome.PARSE_ERROR
-        assert reason in device.log[0]
+    run(content, [*ROOM[:2], bytes(16), bytes(16)]).refused(reason)
 
 
 @pytest.mark.parametrize("index", [4, -1])
 def test_an_index_past_the_limit(index):
     content = stream().defaults(**INDEXED)
     indices = np.array([index], np.int32).tobytes()
-    outcome, device = run(content.op("DMA_START").stop(), [*ROOM[:2], indices, bytes(16)])
-    with device:
-        assert outcome is Outcome.BUS_ERROR
-        assert f"has index {index} of row 0, at most 3" in device.log[0]
+    done = run(content.op("DMA_START").stop(), [*ROOM[:2], indices, bytes(16)])
+    done.refused(f"has index {index} of row 0, at most 3", Outcome.BUS_ERROR)
 
 
 def test_registers_of_the_dma_are_needed_only_where_they_are_used():
     unused = {"DMA0_SIZE0": 1}
     registers = {k: v for k, v in U85_DEFAULTS.items() if k.startswith("DMA0") and k not in unused}
-    outcome, device = run(stream().set(**registers).op("DMA_START").stop())
-    with device:
-        assert outcome is Outcome.STOPPED, device.log
+    done = run(stream().set(**registers).op("DMA_START").stop())
+    assert done.outcome is Outcome.STOPPED, done.log

@@ -8,7 +8,7 @@ import struct
 import numpy as np
 import pytest
 
-from host_tests.tools.npu_sim.assembler import Stream, execute
+from host_tests.tools.npu_sim.assembler import Run, Stream, execute
 from host_tests.tools.npu_sim.hardware import Outcome
 
 CONFIG = "ethos-u85-256"
@@ -39,7 +39,7 @@ def encode(weights: np.ndarray, mode: str, adjust: int = 0) -> bytes:
     return header.to_bytes(HEADER_BITS // 8, "little") + body.to_bytes(size, "little")
 
 
-def convolve(inputs: np.ndarray, weights: bytes) -> tuple[Outcome, np.ndarray, list[str]]:
+def convolve(inputs: np.ndarray, weights: bytes) -> Run:
     """One pixel through a 1x1 kernel, to int32 without scaling."""
     scales = struct.pack("<iIBB", 0, 1, 0, 0) * OUTPUTS
     content = Stream(CONFIG).defaults(
@@ -48,9 +48,7 @@ def convolve(inputs: np.ndarray, weights: bytes) -> tuple[Outcome, np.ndarray, l
         WEIGHT_FORMAT=1, WEIGHT_LENGTH=len(weights), SCALE_LENGTH=80,
     ).op("CONV")  # fmt: skip
     regions = [inputs.tobytes(), bytes(4 * OUTPUTS), weights, scales]
-    outcome, device = execute(CONFIG, content.stop(), regions)
-    with device:
-        return outcome, device.memories[2].data.copy().view(np.int32), device.log
+    return execute(CONFIG, content.stop(), regions)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -61,8 +59,7 @@ def test_every_mode_gives_its_weights(npu_library, mode):
     if mode == "raw":
         choice = np.arange(-128, 128)
     weights = random.choice(choice, (OUTPUTS, INPUTS)).astype(np.int32)
-    outcome, found, log = convolve(inputs, encode(weights, mode))
-    assert outcome is Outcome.STOPPED, log
+    found = convolve(inputs, encode(weights, mode)).result.view(np.int32)
     np.testing.assert_array_equal(found, weights @ inputs.astype(np.int32))
 
 
@@ -72,8 +69,7 @@ def test_raw_weights_are_adjusted(npu_library, low, adjust):
     random = np.random.default_rng(8)
     weights = random.integers(low, low + 255, (OUTPUTS, INPUTS), np.int32, endpoint=True)
     inputs = random.integers(-128, 127, INPUTS, np.int8, endpoint=True)
-    outcome, found, log = convolve(inputs, encode(weights, "raw", adjust))
-    assert outcome is Outcome.STOPPED, log
+    found = convolve(inputs, encode(weights, "raw", adjust)).result.view(np.int32)
     np.testing.assert_array_equal(found, weights @ inputs.astype(np.int32))
 
 
@@ -86,6 +82,4 @@ def test_raw_weights_are_adjusted(npu_library, low, adjust):
 ])  # fmt: skip
 def test_a_malformed_stream(npu_library, damage, words):
     stream = encode(np.zeros((OUTPUTS, INPUTS), np.int32), "raw")
-    outcome, _, log = convolve(np.zeros(INPUTS, np.int8), damage(stream))
-    assert outcome is Outcome.WEIGHT_FAULT
-    assert words in log[0]
+    convolve(np.zeros(INPUTS, np.int8), damage(stream)).refused(words, Outcome.WEIGHT_FAULT)
