@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`make newest`: the table of dependencies, why one is behind, and environments of their own."""
 
+import itertools
 import json
 import os
 import re
@@ -76,15 +77,30 @@ def test_its_options_leave_tests_in_each_file(name):
         assert re.search(rf"^{re.escape(path)}\b.*::", found.stdout, re.MULTILINE), path
 
 
-def test_a_release_that_is_refused_is_permitted(monkeypatch, tmp_path):
-    """Not the pinned one, which is tried if the other one breaks."""
-    seen = []
+@pytest.fixture
+def attempts(monkeypatch, tmp_path):
+    """Nothing is installed; the commands and variables of attempts, which end with `ends`."""
+    calls = SimpleNamespace(
+        installed=[], commands=[], variables=[], ends=itertools.repeat("passes")
+    )
+
+    def attempt(command, _folder=None, **variables):
+        calls.commands.append(command)
+        calls.variables.append(variables)
+        return next(calls.ends)
+
     monkeypatch.setattr(newest, "BUILD", tmp_path)
-    monkeypatch.setattr(newest, "install", lambda *_: None)
-    monkeypatch.setattr(newest, "environment", lambda *_: tmp_path)
-    monkeypatch.setattr(newest, "attempt", lambda *_, **more: seen.append(more) or "breaks")
+    monkeypatch.setattr(newest, "install", lambda _, *packages: calls.installed.extend(packages))
+    monkeypatch.setattr(newest, "environment", lambda name, **_: tmp_path / name)
+    monkeypatch.setattr(newest, "attempt", attempt)
+    return calls
+
+
+def test_a_release_that_is_refused_is_permitted(attempts):
+    """Not the pinned one, which is tried if the other one breaks."""
+    attempts.ends = itertools.repeat("breaks")
     newest.try_package("ai-edge-litert", TABLE["ai-edge-litert"], "99.1")
-    assert seen == [{"ETHOSU_LITERT": "99.1"}, {}]
+    assert attempts.variables == [{"ETHOSU_LITERT": "99.1"}, {}]
 
 
 @pytest.fixture
@@ -202,12 +218,8 @@ def test_what_is_known_is_shown_before_the_end(monkeypatch, capsys):
     assert "mypy 99.1: FAILED y\n" in capsys.readouterr().err
 
 
-def test_what_the_pinned_release_breaks_is_not_blamed(monkeypatch, tmp_path):
-    ends = iter(["FAILED host_tests/x.py", "FAILED host_tests/x.py", "FAILED y", "passes"])
-    monkeypatch.setattr(newest, "BUILD", tmp_path)
-    monkeypatch.setattr(newest, "install", lambda *_: None)
-    monkeypatch.setattr(newest, "environment", lambda *_: tmp_path)
-    monkeypatch.setattr(newest, "attempt", lambda *_, **__: next(ends))
+def test_what_the_pinned_release_breaks_is_not_blamed(attempts):
+    attempts.ends = iter(["FAILED host_tests/x.py", "FAILED host_tests/x.py", "FAILED y", "passes"])
     row = {"run": "true"}
     assert "the pinned one breaks, too" in newest.try_package("x", row, "1")
     assert newest.try_package("x", row, "1") == "FAILED y"
@@ -238,25 +250,13 @@ def test_the_night_tries_all_and_goes_on(repo):
         assert "--heavy" not in done.stdout
 
 
-def test_a_kit_is_where_its_commands_look(monkeypatch, tmp_path):
-    calls = SimpleNamespace(installed=(), variables={})
-    monkeypatch.setattr(newest, "BUILD", tmp_path)
-
-    def attempt(command, folder, **variables):
-        calls.variables = variables
-        return "passes"
-
-    monkeypatch.setattr(
-        newest, "install", lambda _, *packages: setattr(calls, "installed", packages)
-    )
-    monkeypatch.setattr(newest, "attempt", attempt)
+def test_a_kit_is_where_its_commands_look(attempts, monkeypatch, tmp_path):
     monkeypatch.setattr(newest, "run", lambda *_, **__: None)
     (tmp_path / "data/ethosu/executorch").mkdir(parents=True)
-    monkeypatch.setattr(newest, "environment", lambda name, **_: tmp_path / name)
     monkeypatch.setattr(newest, "newest", {"executorch": "7", "torch": "8"}.get)
     assert newest.try_kit("executorch", TABLE) == "passes"
-    assert {"executorch==7", "torch==8", "ml_dtypes==0.5.1"} <= set(calls.installed)
-    monkeypatch.setenv("XDG_DATA_HOME", calls.variables["XDG_DATA_HOME"])
+    assert {"executorch==7", "torch==8", "ml_dtypes==0.5.1"} <= set(attempts.installed)
+    monkeypatch.setenv("XDG_DATA_HOME", attempts.variables[-1]["XDG_DATA_HOME"])
     from ethosu_tools.base import other_python
 
     assert other_python.environment("executorch") is not None
@@ -272,24 +272,19 @@ def test_a_tree_with_another_image_has_all_else(monkeypatch, tmp_path):
     assert paths.host_library().is_file() and boards.load("NUMAKER_M55M1").qemu
 
 
-def test_a_micropython_that_does_not_build_is_a_line(monkeypatch, tmp_path):
+def test_a_micropython_that_does_not_build_is_a_line(attempts, monkeypatch, tmp_path):
     """The given source, which is named by its folder; nothing is fetched."""
-    calls = []
-
-    def attempt(command, folder, **variables):
-        calls.append((command.split()[0], variables))
-        return "x.c:1:1: error: no member"
-
-    monkeypatch.setattr(newest, "attempt", attempt)
+    attempts.ends = iter(["x.c:1:1: error: no member"])
     monkeypatch.setenv("MICROPYTHON_DIR", str(tmp_path))
     row = newest.micropython()
     assert (row.newest, row.result) == (str(tmp_path), "x.c:1:1: error: no member")
-    assert calls == [("make", {"MICROPYTHON_DIR": str(tmp_path)})]
+    assert [command.split()[0] for command in attempts.commands] == ["make"]
+    assert attempts.variables == [{"MICROPYTHON_DIR": str(tmp_path)}]
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_qemu_is_that_of_debian_testing(monkeypatch, tmp_path, there):
-    program, calls = tmp_path / releases.PROGRAM, []
+def test_qemu_is_that_of_debian_testing(attempts, monkeypatch, tmp_path, there):
+    program = tmp_path / releases.PROGRAM
 
     def fetch(release):
         assert releases.SUITES[release] == ("testing",)
@@ -297,15 +292,10 @@ def test_qemu_is_that_of_debian_testing(monkeypatch, tmp_path, there):
             raise releases.PackageMissingError("no archive")
         return program
 
-    def attempt(command, folder, **variables):
-        calls.append(variables)
-        return "passes"
-
     monkeypatch.setattr(releases, "SUITES", dict(releases.SUITES))
     monkeypatch.setattr(releases, "program", fetch)
     monkeypatch.setattr(releases, "version", lambda path: (12, 1) if path == program else (7, 2))
-    monkeypatch.setattr(newest, "attempt", attempt)
     row = newest.qemu()
     assert row.pinned == "7.2" and row.newest == ("12.1" if there else "?")
     assert row.result == ("passes" if there else "not tried: no archive")
-    assert calls == [{"ETHOSU_QEMU": str(program)}] * there
+    assert attempts.variables == [{"ETHOSU_QEMU": str(program)}] * there

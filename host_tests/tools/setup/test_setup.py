@@ -81,21 +81,22 @@ def test_old_package_lists_are_renewed_once(debian, machine, tmp_path):
     assert done.returncode == 0 and state.exists()
 
 
-def test_without_root_and_sudo_the_command_for_an_administrator_is_named(debian, machine):
-    done = debian(machine(dpkg_query="exit 1", id="echo 1000"))
-    assert done.returncode == 1
-    assert "apt-get install gcc qemu-system-arm" in done.stderr
-
-
-def test_failed_installation_names_the_packages(debian, machine):
-    done = debian(machine("env", dpkg_query="exit 1", id="echo 0", apt_get="exit 100"))
-    assert done.returncode == 1
-    assert "could not install: gcc qemu-system-arm" in done.stderr
-
-
-def test_without_dpkg_the_remedy_is_named(debian, machine):
-    done = debian(machine())
-    assert done.returncode == 1 and "DEBIAN=no" in done.stderr
+@pytest.mark.parametrize(
+    ("keep", "programs", "said"),
+    [
+        ((), {}, "DEBIAN=no"),
+        ((), {"dpkg_query": "exit 1", "id": "echo 1000"}, "apt-get install gcc qemu-system-arm"),
+        (
+            ("env",),
+            {"dpkg_query": "exit 1", "id": "echo 0", "apt_get": "exit 100"},
+            "could not install: gcc qemu-system-arm",
+        ),
+    ],
+    ids=["without dpkg", "without root and sudo", "no installation"],
+)
+def test_a_failure_names_packages_or_remedy(debian, machine, keep, programs, said):
+    done = debian(machine(*keep, **programs))
+    assert done.returncode == 1 and said in done.stderr
 
 
 def test_wrong_python_is_named_with_the_right_ones(repo, machine, tmp_path):
