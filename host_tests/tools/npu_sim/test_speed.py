@@ -9,7 +9,7 @@ assertion is on time. ETHOSU_SPEED_MODELS=FILE:FILE adds models as trained.
 import os
 import statistics
 import time
-from dataclasses import dataclass
+import timeit
 from pathlib import Path
 
 import numpy as np
@@ -42,43 +42,22 @@ def _seconds(count):
 """
 
 
-def seconds(step, inputs):
-    """One inference; the first, which also fills caches, determines the number of repetitions."""
-    start = time.perf_counter()
-    step(inputs)
-    count = max(1, round(SAMPLE_S / (time.perf_counter() - start)))
-    start = time.perf_counter()
-    for _ in range(count):
-        step(inputs)
-    return (time.perf_counter() - start) / count
+def seconds(step, inputs, count, timer=time.perf_counter):
+    """One inference, of so many."""
+    return timeit.timeit(lambda: step(inputs), timer=timer, number=count) / count
 
 
-def cpu_seconds(step, inputs, count):
-    """One inference, in CPU time of this thread."""
-    start = time.thread_time()
-    for _ in range(count):
-        step(inputs)
-    return (time.thread_time() - start) / count
+def least_seconds(steps, inputs):
+    """The least CPU times of steps that alternate, in this thread."""
 
+    def cpu_seconds(step, count):
+        return seconds(step, inputs, count, time.thread_time)
 
-@dataclass
-class Contest:
-    """The least times of steps that alternate."""
-
-    steps: list
-    inputs: list
-
-    def run(self):
-        counts = [
-            max(1, round(ROUND_S / min(cpu_seconds(step, self.inputs, 1) for _ in range(3))))
-            for step in self.steps
-        ]
-        least = [float("inf")] * len(self.steps)
-        for each in range(ROUNDS * len(self.steps)):
-            turn = each % len(self.steps)
-            took = cpu_seconds(self.steps[turn], self.inputs, counts[turn])
-            least[turn] = min(least[turn], took)
-        return least
+    counts = [
+        max(1, round(ROUND_S / min(cpu_seconds(step, 1) for _ in range(3)))) for step in steps
+    ]
+    rounds = [list(map(cpu_seconds, steps, counts)) for _ in range(ROUNDS)]
+    return [min(each) for each in zip(*rounds, strict=True)]
 
 
 def own_model(folder, name):
@@ -126,10 +105,10 @@ def test_ratios_to_litert_are_printed(npu, tmp_path):
             steps = [ours.step, *(rival.step for rival in rivals.values()), strict.step]
             for found, expected in zip(ours.step(inputs), Oracle(model).step(inputs), strict=True):
                 assert np.array_equal(found, expected), f"{model} on {npu}"
-            least, *others = Contest(steps, inputs).run()
+            least, *others = least_seconds(steps, inputs)
             print(f"\n{model.stem} on {npu}: {1e3 * least:.3f} ms, ratio to", end="")
-            for name, seconds in zip((*rivals, "strict coherence"), others, strict=True):
-                print(f" {name} {least / seconds:.3f}", end=";")
+            for name, other in zip((*rivals, "strict coherence"), others, strict=True):
+                print(f" {name} {least / other:.3f}", end=";")
 
 
 @pytest.mark.slow
@@ -146,8 +125,10 @@ def test_ratio_to_an_emulated_board_is_printed(tmp_path):
         emulated.board.exec(ON_BOARD.format(model=emulated.name, **names))
         once = emulated.board.eval("_seconds(1)", timeout=120)
         code = f"_seconds({max(1, round(SAMPLE_S / once))})"
+        # The first inference also fills caches.
+        count = max(1, round(SAMPLE_S / seconds(ours.step, inputs, 1)))
         pairs = [
-            (seconds(ours.step, inputs), emulated.board.eval(code, timeout=120))
+            (seconds(ours.step, inputs, count), emulated.board.eval(code, timeout=120))
             for _ in range(PAIRS)
         ]
         ratio = statistics.median(a / b for a, b in pairs)
