@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from ethosu_tools.base import deadline
 
-from host_tests.tools.qemu_plugin.guest import TIMEOUT_S, outcome
+from host_tests.tools.qemu_plugin.guest import SOURCES, TIMEOUT_S, outcome
 
 GOOD = 0xFFFF0022  # history, end reached, interrupt raised
 SOURCE = Path(__file__).with_name("virt_guest.c")
@@ -19,7 +19,7 @@ def virt_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("virt") / "guest.elf"
     flags = "-mcpu=cortex-a15 -marm -mfloat-abi=soft -O2 -Wall -Wextra -Werror -ffreestanding"
     link = "-nostdlib -Wl,-Ttext=0x40010000 -Wl,-estart"
-    words = ["arm-none-eabi-gcc", *flags.split(), *link.split()]
+    words = ["arm-none-eabi-gcc", *flags.split(), *link.split(), f"-I{SOURCES}"]
     subprocess.run([*words, "-o", path, SOURCE], check=True)
     return path
 

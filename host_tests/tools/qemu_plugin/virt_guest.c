@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: MIT
 /** A program for QEMU's -M virt with a 32-bit core, which drives the NPU and checks the GIC. */
-#include <stdint.h>
+#include "guest.h"
 
-#define NPU 0x0C100000u
-#define SRAM 0x0C200000u
+#define VIRT_NPU 0x0C100000u
+#define VIRT_SRAM 0x0C200000u
 #define GIC_DISTRIBUTOR 0x08000000u
 #define GICD_ISPENDR 0x200u
 #define INTERRUPT (32u + 100u)
 
-enum {
-    ID = 0x00,
-    STATUS = 0x04,
-    CMD = 0x08,
-    RESET = 0x0C,
-    QBASE = 0x10,
-    QSIZE = 0x20,
-    CONFIG = 0x28
-};
-enum { RUN = 1, CLEAR_IRQ = 2, RUNNING = 1, RESETTING = 8, NON_SECURE = 2, OP_STOP = 0xFFFF0000 };
+#define VIRT(reg) (*word(VIRT_NPU + (reg)))
+
+enum { RUN = 1, CLEAR_IRQ = 2, NON_SECURE = 2, OP_STOP = 0xFFFF0000 };
 
 static inline void call(int number, const void *argument)
 {
@@ -26,12 +19,7 @@ static inline void call(int number, const void *argument)
     __asm__ volatile("svc 0x123456" : "+r"(r0) : "r"(r1) : "memory", "lr");
 }
 
-static volatile uint32_t *word(uint32_t address)
-{
-    return (volatile uint32_t *)address;
-}
-
-static void report(const char *name, uint32_t value)
+void report(const char *name, uint32_t value)
 {
     char text[] = "=0x00000000\n";
     for (int i = 10; i > 2; i--, value >>= 4) {
@@ -50,27 +38,27 @@ static uint32_t pending(void)
 static void run(const char *status, const char *interrupt, uint32_t at)
 {
     *word(at) = OP_STOP;
-    *word(NPU + QBASE) = at;
-    *word(NPU + QSIZE) = 4;
-    *word(NPU + CMD) = RUN;
-    while (*word(NPU + STATUS) & RUNNING) {
+    VIRT(NPU_QBASE) = at;
+    VIRT(NPU_QSIZE) = 4;
+    VIRT(NPU_CMD) = RUN;
+    while (VIRT(NPU_STATUS) & STATUS_RUNNING) {
     }
-    report(status, *word(NPU + STATUS));
+    report(status, VIRT(NPU_STATUS));
     report(interrupt, pending());
-    *word(NPU + CMD) = CLEAR_IRQ;
+    VIRT(NPU_CMD) = CLEAR_IRQ;
 }
 
 __attribute__((used)) static void run_all(void)
 {
     static _Alignas(16) uint32_t in_ram;
-    report("id", *word(NPU + ID));
-    report("config", *word(NPU + CONFIG));
-    *word(NPU + RESET) = NON_SECURE;
-    while (*word(NPU + STATUS) & RESETTING) {
+    report("id", VIRT(NPU_ID));
+    report("config", VIRT(NPU_CONFIG));
+    VIRT(NPU_RESET) = NON_SECURE;
+    while (VIRT(NPU_STATUS) & STATUS_RESETTING) {
     }
     report("before", pending());
     run("ram", "ram_irq", (uint32_t)&in_ram);
-    run("sram", "sram_irq", SRAM);
+    run("sram", "sram_irq", VIRT_SRAM);
     report("after", pending());
     call(0x18, (const void *)0x20026);
 }
