@@ -12,9 +12,8 @@ import numpy as np
 from ethosu_tools.compile import plan
 from ethosu_tools.compile.vela import compile_model
 from ethosu_tools.model import make_model, romfs
-from ethosu_tools.sim.oracle import Oracle
 
-from host_tests.kit import mixed_models, vela_once
+from host_tests.kit import mixed_models, reference_cases, vela_once
 
 HERE = Path(__file__).parent
 STEPS = 4
@@ -74,12 +73,8 @@ def _raw(source: bytes, npu: str) -> Any:
 
 def _case(source: bytes) -> tuple[bytes, bytes]:
     """Inputs and outputs of all steps, from the model's initial state; one of each per model."""
-    oracle, random = Oracle(source), np.random.default_rng(5)
-    (tensor,) = oracle.inputs
-    limit = np.iinfo(tensor.dtype)
-    rows = [
-        random.integers(limit.min, limit.max, tensor.shape, tensor.dtype, endpoint=True)
-        for _ in range(STEPS)
-    ]
-    outputs = [oracle.step([row])[0].tobytes() for row in rows]
-    return b"".join(row.tobytes() for row in rows), b"".join(outputs)
+    case = reference_cases.make_case(source, STEPS, extremes=False, seed=5)
+    inputs, outputs = (
+        b"".join(row[0].tobytes() for row in rows) for rows in (case.inputs, case.outputs)
+    )
+    return inputs, outputs
