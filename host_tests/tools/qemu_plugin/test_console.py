@@ -71,14 +71,9 @@ def console(guest: Guest, scenario: str) -> Iterator[tuple[subprocess.Popen[str]
         pytest.fail("the console was not announced")
 
 
-@contextlib.contextmanager
-def client(process: subprocess.Popen[str], path: str) -> Iterator[Client]:
+def client(process: subprocess.Popen[str], path: str) -> contextlib.closing[Client]:
     """A client that is closed at the end."""
-    one = Client(process, path)
-    try:
-        yield one
-    finally:
-        one.close()
+    return contextlib.closing(Client(process, path))
 
 
 def echoed(data: bytes) -> bytes:

@@ -66,14 +66,6 @@ def test_without_an_npu_the_board_is_unmodified_qemu(guest: Guest) -> None:
     assert values["page"] == 0x45485531
 
 
-def test_stop_raises_one_interrupt(guest: Guest) -> None:
-    values = guest.run("only_stop").values
-    assert values["status_before"] == 0
-    assert values["status"] == GOOD
-    assert values["status_after"] == GOOD & ~IRQ_RAISED
-    assert values["interrupts"] == 1
-
-
 def test_npu_moves_data_between_all_memories_it_sees(guest: Guest) -> None:
     values = guest.run("moves").values
     assert len(values) == 8
@@ -140,12 +132,27 @@ def test_stream_in_tcm_is_a_bus_error_of_the_command_channel(guest: Guest) -> No
     assert fault_channel(status) == 0
 
 
-def test_masked_interrupt_waits(guest: Guest) -> None:
-    values = guest.run("masked").values
-    assert values["pending"] == 1
-    assert values["interrupts_masked"] == 0
-    assert values["interrupts_unmasked"] == 1
-    assert values["good_after"] == GOOD
+# What scenarios of one interrupt, and of runs that a reset ends, report.
+REPORTS = {
+    "only_stop": {
+        "status_before": 0, "status": GOOD, "status_after": GOOD & ~IRQ_RAISED, "interrupts": 1
+    },
+    "masked": {
+        "pending": 1, "interrupts_masked": 0, "interrupts_unmasked": 1, "good_after": GOOD
+    },
+    "soft_reset": {"interrupts_of_runs_reset": 0, "good_after": GOOD, "same": 1},
+    "timed_reset": {"running": RUNNING, "after_reset": 0, "good_after": GOOD, "interrupts": 1},
+    "machine_reset": {"starts": 5, "failures": 0, "good_after": GOOD},
+    "timed_machine_reset": {"starts": 5, "failures": 0, "good_after": GOOD},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scenario", REPORTS)
+def test_interrupts_and_resets(guest: Guest, scenario: str) -> None:
+    timing = "timing=model" if scenario.startswith("timed") else "timing=host"
+    # The host may be slow.
+    more = ["-icount", "shift=3,sleep=off"] if scenario == "timed_reset" else []
+    assert guest.run(scenario, timing, more).values == REPORTS[scenario]
 
 
 def test_cpu_sleeps_while_the_npu_runs(guest: Guest) -> None:
@@ -157,31 +164,6 @@ def test_cpu_sleeps_while_the_npu_runs(guest: Guest) -> None:
 
 def test_a_cpu_that_polls_is_not_asleep(guest: Guest) -> None:
     assert guest.run("poll_during_run").values["idle"] == 0
-
-
-@pytest.mark.parametrize("timing", ["host", "model"])
-def test_soft_reset_ends_a_run(guest: Guest, timing: str) -> None:
-    scenario = "soft_reset" if timing == "host" else "timed_reset"
-    more = ["-icount", "shift=3,sleep=off"] if timing == "model" else []  # a host may be slow
-    values = guest.run(scenario, f"timing={timing}", more).values
-    assert "not_running" not in values and "not_reset" not in values
-    assert values["good_after"] == GOOD
-    if timing == "host":
-        assert values["interrupts_of_runs_reset"] == 0
-        assert values["same"] == 1
-    else:
-        assert values["running"] == RUNNING
-        assert values["after_reset"] == 0
-        assert values["interrupts"] == 1
-
-
-@pytest.mark.parametrize("timing", ["host", "model"])
-def test_machine_reset_ends_a_run(guest: Guest, timing: str) -> None:
-    scenario = "machine_reset" if timing == "host" else "timed_machine_reset"
-    values = guest.run(scenario, f"timing={timing}").values
-    assert values["starts"] == 5
-    assert values["failures"] == 0
-    assert values["good_after"] == GOOD
 
 
 def test_guest_ends_qemu_during_a_run(guest: Guest) -> None:
