@@ -17,12 +17,12 @@ from ethosu_tools.sim.oracle import Oracle
 class Case:
     """A model before compilation, with inputs and expected outputs for each step."""
 
-    model: Path
+    model: Path | bytes
     inputs: Sequence[Sequence[Array]]
     outputs: Sequence[Sequence[Array]]
 
 
-def make_case(model: Path, steps: int, *, extremes: bool = True, seed: int = 7) -> Case:
+def make_case(model: Path | bytes, steps: int, *, extremes: bool = True, seed: int = 7) -> Case:
     """Random inputs, then the two extremes; state persists from step to step."""
     oracle = Oracle(model)
     random = np.random.default_rng(seed)
@@ -34,7 +34,7 @@ def make_case(model: Path, steps: int, *, extremes: bool = True, seed: int = 7) 
     return Case(model, rows, [oracle.step(row) for row in rows])
 
 
-def _values(random: np.random.Generator, tensor: Any) -> Array:
+def _values(random: np.random.Generator, tensor: Any) -> Any:
     if tensor.dtype == "float32":
         return random.normal(0, 1, tensor.shape).astype(np.float32)
     if tensor.dtype == "int32":  # word indices into a table of mixed_models's models
