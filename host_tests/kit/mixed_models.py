@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes models that Vela leaves partly on the CPU: `python -m host_tests.kit.mixed_models FOLDER`.
+"""Models that Vela leaves partly on the CPU.
 
     mixed_cnn        small_cnn, with convolutions, sums and softmax kept off the NPU by an option
     float_io       float32 inputs and outputs, quantised layers between
@@ -10,16 +10,14 @@
     detection        boxes and scores of two feature maps, and selection of the best ones
 
 Random numbers as in make_model. Operators stay on the CPU because of their shapes and types, or
-because of an option of Vela: NAME.options has the options for each NAME.tflite.
+because of an option of Vela.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from ethosu_tools.model.make_model import INT8_RMS, NONE, RELU, SAME, VALID, Net, Signal, small_cnn
@@ -280,22 +278,3 @@ MODELS: dict[str, Mixed] = {
     "segmenter": Mixed(segmenter, ("RESIZE_BILINEAR", "TRANSPOSE_CONV")),
     "detection": Mixed(detection, ("DEQUANTIZE", "TFLite_Detection_PostProcess")),
 }
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Write the models and their options to a folder."""
-    parser = argparse.ArgumentParser(
-        prog="mixed_models", description="Make models that Vela leaves partly on the CPU."
-    )
-    parser.add_argument("folder", type=Path)
-    folder: Path = parser.parse_args(arguments).folder
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, mixed in MODELS.items():
-        path = folder / f"{name}.tflite"
-        path.write_bytes(mixed.make())
-        path.with_suffix(".options").write_text(" ".join(mixed.options))
-        print(f"{path} {path.stat().st_size} bytes")
-
-
-if __name__ == "__main__":
-    main()
