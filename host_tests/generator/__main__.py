@@ -45,6 +45,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=None)
     parser.add_argument("--seconds", type=float, default=None)
     parser.add_argument("--no-reduce", action="store_true", help="only report failures")
+    parser.add_argument(
+        "--here", action="store_true", help="simulate in this process, which counts covered lines"
+    )
     parser.add_argument("--features", type=Path, help="write what the command streams used")
     return parser.parse_args()
 
@@ -76,7 +79,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         except UnsuitableError:
             report.unsuitable += 1
             continue
-        result = check(case)
+        result = check(case, here=arguments.here)
         report.add(case, result)
         if result.verdict.failed:
             print(f"seed {seed}: {case}: {result.verdict.value}: {result.reason}", flush=True)

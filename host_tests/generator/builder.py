@@ -262,12 +262,6 @@ class Builder:
         self.reshaped.add(x.index)
         return x
 
-    @property
-    def tensors_outside(self) -> int:
-        """Tensors that the runtime passes to the NPU: inputs, outputs and states."""
-        states = sum(bool(tensor.isVariable) for tensor, _ in self.graph.tensors)
-        return len(self.inputs) + len(self.outputs) + states + len(self._more_graphs)
-
     def activation(self) -> int:
         """A fused activation function."""
         return self.draws.choice((NONE, NONE, RELU, RELU6, RELU_N1_TO_1))

@@ -8,11 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
+from ethosu_tools.model.tflite.writer import Graph, write
 
 from . import unsigned
 from .builder import Builder, UnsuitableError, Value
 from .draws import Draws
-from .families import U55_U65, Family
+from .families import U55_U65, U85, Family
 
 # Small arenas force cascades, stripes and buffered weights.
 ARENAS = (None, None, 131_072, 49_152, 24_576, 12_288, 6_144)
@@ -74,6 +75,25 @@ def make(
         operators=tuple(b.operators),
         feeds=feeds(rng, b.inputs, family.unsigned),
     )
+
+
+def of_operator(
+    kind: str,
+    feed: tuple[np.ndarray, ...],
+    quantisations: Sequence[tuple[float, int]],
+    output: tuple[str, float | None, int],
+    options: str | None = None,
+) -> Case:
+    """One operator on an Ethos-U85 with these inputs, and the type of its output."""
+    graph = Graph("main")
+    for array, quantisation in zip(feed, quantisations, strict=True):
+        name = f"x{len(graph.inputs)}"
+        graph.inputs.append(graph.tensor(name, array.shape, array.dtype.name, *quantisation))
+    graph.outputs = [graph.tensor("y", feed[0].shape, *output)]
+    graph.operator(kind, graph.inputs, graph.outputs, options)
+    system = ("--system-config", "Ethos_U85_SYS_DRAM_Mid", "--memory-mode", "Sram_Only")
+    model = write([graph], kind)
+    return Case(U85, None, (), model, "ethos-u85-256", system, (kind,), (feed,))
 
 
 def _target(draws: Draws, family: Family) -> tuple[str, tuple[str, ...]]:

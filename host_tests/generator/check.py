@@ -77,8 +77,11 @@ class Result:
         return max((difference.largest for difference in self.differences), default=0)
 
 
-def check(case: Case) -> Result:
-    """Run a case: LiteRT and Vela have their own processes, our model a child of this one."""
+def check(case: Case, *, here: bool = False) -> Result:
+    """Run a case: LiteRT and Vela have their own processes, our model a child of this one.
+
+    `here`: our model runs in this process.
+    """
     try:
         expected = reference(case)
     except ToolError as error:
@@ -89,6 +92,8 @@ def check(case: Case) -> Result:
         return Result(Verdict.NO_STREAM, f"Vela dies of {error} on {'+'.join(case.operators)}")
     except vela.RefusedError as error:
         return Result(Verdict.NO_STREAM, _general(str(error)))
+    if here:
+        return _check(case, compiled, expected)
     try:
         result: Result = isolated.call(_check, case, compiled, expected)
     except isolated.DiedError as error:

@@ -28,6 +28,13 @@ HERE = Path(__file__).parent
 PARAMETERS = ("OFM_SCALE", "RESIZE_X_STEP", "RESIZE_Y_STEP")
 
 
+def packed(root):
+    """The file of a model."""
+    builder = flatbuffers.Builder()
+    builder.Finish(root.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
 def with_registers(model, rows):
     """The model, its command streams with the required registers."""
     wanted = {(row.operation, row.name): row for row in rows}
@@ -40,9 +47,7 @@ def with_registers(model, rows):
             other = call.with_stream(repaired(call.stream, wanted))
             root.buffers[tensor.buffer].data = np.frombuffer(other, "u1")
             tensor.shape = [len(other)]
-    builder = flatbuffers.Builder()
-    builder.Finish(root.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+    return packed(root)
 
 
 def value(name, command):
@@ -217,14 +222,12 @@ def test_compile_warns_of_operators_of_equal_weights(tmp_path, capsys, one_tenso
     if equal != "weights":
         b[2] = a[2]
     graph.operators[1].inputs = b
-    builder = flatbuffers.Builder()
-    builder.Finish(root.Pack(builder), b"TFL3")
     names = [graph.tensors[operator.outputs[0]].name.decode() for operator in graph.operators]
     expected = [
         f"Vela gives '{names[1]}' the biases of '{names[0]}', which has equal weights: results "
         "may be wrong here; change one of the weights, or keep an operator on the CPU"
     ]
-    model = bytes(builder.Output())
+    model = packed(root)
     assert warned(model, tmp_path, capsys) == (expected if equal == "weights" else [])
     assert warned(model, tmp_path, capsys, "--vela=--ignore-ops CONV_2D") == []
 

@@ -8,7 +8,6 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from ethosu_tools.model.tflite.writer import Graph, write
 from ethosu_tools.sim.oracle import Oracle
 from ethosu_tools.sim.simulation import Simulation
 
@@ -78,12 +77,9 @@ def sums(case, model):
 
 def kernel(function, numbers):
     """TFLite's operator on numbers in units of 1/4096."""
-    graph = Graph("main")
-    x = graph.tensor("x", (1, len(numbers)), "int16", 1 / 4096, 0)
-    y = graph.tensor("y", (1, len(numbers)), "int16", 1 / 32768, 0)
-    graph.operator(function, [x], [y], None)
-    graph.inputs, graph.outputs = [x], [y]
-    (result,) = Oracle(write([graph], function)).step([numbers.astype(np.int16)[None]])
+    feed = (numbers.astype(np.int16)[None],)
+    case = cases.of_operator(function, feed, [(1 / 4096, 0)], ("int16", 1 / 32768, 0))
+    (result,) = Oracle(case.model).step(feed)
     return result.reshape(-1)
 
 

@@ -18,12 +18,17 @@ def _truth(b: Builder, shape: tuple[int, ...]) -> Value:
     return b.tensor(shape, "bool", 1.0, 0)
 
 
+def _options(kind: str) -> str:
+    """The schema's name for the options of an operator: GreaterEqualOptions."""
+    return "".join(word.capitalize() for word in kind.split("_")) + "Options"
+
+
 def _whole(value: Value) -> bool:
     """Values that LiteRT and the NPU can rescale to one scale without rounding."""
     return value.dtype == "int32" or value.scale in _SCALES
 
 
-def _compare(kind: str, options: str) -> Callable[[Builder], None]:
+def _compare(kind: str) -> Callable[[Builder], None]:
     """A comparison, with broadcast; LiteRT does not support int16.
 
     LiteRT rounds scaled operands twice, the NPU once: see test_compare_u85.py.
@@ -43,18 +48,18 @@ def _compare(kind: str, options: str) -> Callable[[Builder], None]:
         else:
             y = b.input(shape, dtype, scale, zero_point)
         pair = [y, x] if b.draws.chance(40) else [x, y]
-        b.operator(kind, pair, [_truth(b, broadcast(x, y))], options)
+        b.operator(kind, pair, [_truth(b, broadcast(x, y))], _options(kind))
 
     return make
 
 
-def _logical(kind: str, options: str) -> Callable[[Builder], None]:
+def _logical(kind: str) -> Callable[[Builder], None]:
     """AND, OR."""
 
     def make(b: Builder) -> None:
         x = b.pick(dtypes=("bool",), ranks=_RANKS, batch=True)
         y = other(b, x, same=True)
-        b.operator(kind, [x, y], [_truth(b, broadcast(x, y))], options)
+        b.operator(kind, [x, y], [_truth(b, broadcast(x, y))], _options(kind))
 
     return make
 
@@ -83,7 +88,7 @@ def _reduce(kind: str) -> Callable[[Builder], None]:
     return make
 
 
-def _select(kind: str, options: str, broadcasts: bool) -> Callable[[Builder], None]:
+def _select(kind: str, broadcasts: bool) -> Callable[[Builder], None]:
     """One value or the other, element by element."""
 
     def make(b: Builder) -> None:
@@ -98,7 +103,7 @@ def _select(kind: str, options: str, broadcasts: bool) -> Callable[[Builder], No
         condition = b.pick(dtypes=("bool",), ranks=(len(truth),), batch=True, shape=truth)
         out = b.tensor(shape, x.dtype, x.scale, x.zero_point)
         b.internal.add(condition.index)  # Vela defect: truth-as-mask
-        b.operator(kind, [condition, x, y], [out], options)
+        b.operator(kind, [condition, x, y], [out], _options(kind))
 
     return make
 
@@ -114,19 +119,14 @@ def cast(b: Builder) -> None:
     )
 
 
+_COMPARISONS = ("EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL")
+
 OPERATORS = {
+    **{kind: _compare(kind) for kind in _COMPARISONS},
+    **{kind: _logical(kind) for kind in ("LOGICAL_AND", "LOGICAL_OR")},
+    **{kind: _reduce(kind) for kind in ("REDUCE_ALL", "REDUCE_ANY")},
     "CAST": cast,
-    "EQUAL": _compare("EQUAL", "EqualOptions"),
-    "GREATER": _compare("GREATER", "GreaterOptions"),
-    "GREATER_EQUAL": _compare("GREATER_EQUAL", "GreaterEqualOptions"),
-    "LESS": _compare("LESS", "LessOptions"),
-    "LESS_EQUAL": _compare("LESS_EQUAL", "LessEqualOptions"),
-    "LOGICAL_AND": _logical("LOGICAL_AND", "LogicalAndOptions"),
     "LOGICAL_NOT": logical_not,
-    "LOGICAL_OR": _logical("LOGICAL_OR", "LogicalOrOptions"),
-    "NOT_EQUAL": _compare("NOT_EQUAL", "NotEqualOptions"),
-    "REDUCE_ALL": _reduce("REDUCE_ALL"),
-    "REDUCE_ANY": _reduce("REDUCE_ANY"),
-    "SELECT": _select("SELECT", "SelectOptions", broadcasts=False),
-    "SELECT_V2": _select("SELECT_V2", "SelectV2Options", broadcasts=True),
+    "SELECT": _select("SELECT", broadcasts=False),
+    "SELECT_V2": _select("SELECT_V2", broadcasts=True),
 }
