@@ -23,7 +23,6 @@ class Family:
     generators: Mapping[str, Callable[[Builder], None]]
     alone: frozenset[str]
     never_on_npu: Mapping[str, str]
-    without_generator: Mapping[str, str]
     # A Vela switch, and its percentage of the cases; the first one drawn is used.
     switches: Mapping[str, int]
     features: Callable[[bytes], Counter[str]] = coverage.features
@@ -51,7 +50,6 @@ U55_U65 = Family(
     generators=operators.GENERATORS,
     alone=frozenset(operators.ALONE),
     never_on_npu=operators.NEVER_ON_NPU,
-    without_generator=operators.WITHOUT_GENERATOR,
     switches={},
 )
 U55_U65_UNSIGNED = replace(
@@ -77,7 +75,6 @@ U85 = Family(
     generators=u85.GENERATORS,
     alone=frozenset(u85.ALONE),
     never_on_npu=u85.NEVER_ON_NPU,
-    without_generator=u85.WITHOUT_GENERATOR,
     switches={
         "--disable-chaining": 10,
         "--disable-fwd": 5,

@@ -30,6 +30,3 @@ ALONE = {"SUM", *OPTIMISED, *BOUNDS}
 
 # Operators of Vela's report that it always left on the CPU, with its reason.
 NEVER_ON_NPU = {"REVERSE_V2": "Axis attribute is not supported."}
-
-# Operators of Vela's report for which no graph is generated, and why.
-WITHOUT_GENERATOR: dict[str, str] = {}

@@ -106,4 +106,3 @@ ALONE = {
     *("READ_VARIABLE", "ASSIGN_VARIABLE"),  # Vela defect: variable-start-value
 }
 NEVER_ON_NPU: dict[str, str] = {}
-WITHOUT_GENERATOR: dict[str, str] = {}
