@@ -434,41 +434,23 @@ def dot(kernel, rows, pairs, weights, *sizes):
     return sums
 
 
-@dataclass
-class Sums:
-    """Random arguments of npu_dot(), and the expected result."""
-
-    runs: list[np.ndarray]  # [pixels][2 * pairs]
-    weights: np.ndarray  # [all pairs][LANES][2]
-
-    @classmethod
-    def random(cls, random, pixels):
-        pairs = random.integers(1, 40, random.integers(1, 5))
-        runs = [random.integers(-510, 511, (pixels, 2 * n), np.int16) for n in pairs]
-        return cls(runs, random.integers(-255, 256, (sum(pairs), LANES, 2), np.int16))
-
-    def expected(self):
-        inputs = np.concatenate(self.runs, axis=1).astype(np.int64)
-        weights = self.weights.astype(np.int64).transpose(0, 2, 1).reshape(-1, LANES)
-        return inputs @ weights
-
-    def computed(self, kernel, pixels):
-        step = 3 + max(run.shape[1] for run in self.runs)
-        rows = np.zeros((len(self.runs), pixels, step), np.int16)
-        for row, run in zip(rows, self.runs, strict=True):
-            row[:, : run.shape[1]] = run
-        pairs = [run.shape[1] // 2 for run in self.runs]
-        return dot(kernel, rows, pairs, self.weights, step, pixels)
-
-
 @pytest.mark.parametrize("pixels", range(1, 20))
 def test_every_kernel_of_this_machine_sums_exactly(fast_libraries, pixels):
-    sums = Sums.random(np.random.default_rng(pixels), pixels)
+    random = np.random.default_rng(pixels)
+    pairs = random.integers(1, 40, random.integers(1, 5))
+    runs = [random.integers(-510, 511, (pixels, 2 * n), np.int16) for n in pairs]
+    weights = random.integers(-255, 256, (sum(pairs), LANES, 2), np.int16)
+    flat = weights.astype(np.int64).transpose(0, 2, 1).reshape(-1, LANES)
+    step = 3 + 2 * max(pairs)
+    rows = np.zeros((len(runs), pixels, step), np.int16)
+    for row, run in zip(rows, runs, strict=True):
+        row[:, : run.shape[1]] = run
     for library in fast_libraries.values():
         table = kernels(library)
         assert [*table][-1] == "portable", "always there"
         for name, kernel in table.items():
-            assert np.array_equal(sums.computed(kernel, pixels), sums.expected()), name
+            sums = dot(kernel, rows, pairs, weights, step, pixels)
+            assert np.array_equal(sums, np.concatenate(runs, axis=1).astype(np.int64) @ flat), name
 
 
 @pytest.mark.parametrize("bricks", range(1, 6))

@@ -14,6 +14,7 @@ from ethosu import mlw_codec
 
 from host_tests.tools.npu_sim.assembler import Stream
 from host_tests.tools.npu_sim.hardware import Hardware, Outcome, Register
+from host_tests.tools.npu_sim.random_operations_u85 import up
 
 FAST_MODEL_READ, FAST_MODEL_WRITTEN, FAST_MODEL_CYCLES = 132_130, 48_252, 414_172
 # At port M1, without the 2,416 bytes of the published stream's commands.
@@ -67,11 +68,6 @@ LAYERS = [
     Layer("CONV", (1, 1, 12), (1, 2, 16), 196, 2576, 128, formats=(NHCWB16, 0), copied=False,
           blockdep=1),
 ]  # fmt: skip
-
-
-def up(value: int, unit: int) -> int:
-    """Round up."""
-    return -(-value // unit) * unit
 
 
 def symbols(layer: Layer) -> int:

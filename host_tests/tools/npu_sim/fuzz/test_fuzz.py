@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The simulator's fuzz targets, for a fixed number of runs, with seeds compiled by Vela."""
 
-import subprocess
-
 import pytest
 
 from host_tests.campaigns.corpus import GRAPHS_SHORT, corpus
@@ -24,15 +22,13 @@ def test_no_finding(fuzzers, tmp_path, kind):
     seeds = corpus(GRAPHS_SHORT) / kind
     target, longest, runs = TARGETS[kind]
     assert any(seeds.iterdir())
-    command = [
-        str(fuzzers / target),
+    sharing.run([
+        fuzzers / target,
         f"-runs={runs}",
         f"-max_len={longest}",
         "-seed=1",
         "-timeout=20",
         f"-artifact_prefix={tmp_path}/",
-        str(tmp_path),
-        str(seeds),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
+        tmp_path,
+        seeds,
+    ])  # fmt: skip
