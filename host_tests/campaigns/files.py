@@ -45,10 +45,7 @@ class TooManyCallsError(Exception):
 def _describe(path: Path, data: bytes) -> None:
     tflite.describe(path)
     with tflite.reading(path):
-        for name, read in (
-            ("ethosu_debug", debug_table.parse),
-            (record.RECORD_NAME, record.decode),
-        ):
+        for name, read in _TABLES.items():
             table = tflite.metadata.get(data, name)
             if table is not None:
                 read(table)
