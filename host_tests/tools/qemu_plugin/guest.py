@@ -15,6 +15,9 @@ from ethosu_tools.base import deadline
 TIMEOUT_S = 60  # of emulator time
 SOURCES = Path(__file__).resolve().parent / "guest"
 TOOLS = SOURCES.parents[3] / "tools"
+FLAGS = (
+    "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard -O2 -Wall -Wextra -Werror -ffreestanding -nostdlib"
+)
 
 
 @dataclass(frozen=True)
@@ -33,23 +36,10 @@ class Outcome:
 
 def build(program: Path, more: Path | None = None, include: Path = SOURCES) -> None:
     """Compile the test program; `more`: another file with scenarios, which includes `include`."""
-    flags = [
-        "-mcpu=cortex-m55",
-        "-mthumb",
-        "-mfloat-abi=hard",
-        "-O2",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-    ]
-    bare = [
-        "-ffreestanding",
-        "-nostdlib",
-        f"-T{SOURCES / 'guest.ld'}",
-        *(f"-I{path}" for path in (TOOLS.parent / "firmware/emulator", SOURCES, include)),
-    ]
+    paths = [f"-I{path}" for path in (TOOLS.parent / "firmware/emulator", SOURCES, include)]
     sources = [*sorted(SOURCES.glob("*.c")), *([more] if more else [])]
-    subprocess.run(["arm-none-eabi-gcc", *flags, *bare, "-o", program, *sources], check=True)
+    command = ["arm-none-eabi-gcc", *FLAGS.split(), f"-T{SOURCES / 'guest.ld'}", *paths]
+    subprocess.run([*command, "-o", program, *sources], check=True)
 
 
 @dataclass(frozen=True)

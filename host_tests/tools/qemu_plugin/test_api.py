@@ -13,16 +13,7 @@ from host_tests.kit import sharing
 
 PLUGIN = sharing.REPO / "tools/qemu_plugin"
 FAKE = sorted((sharing.REPO / "host_tests/tools/qemu_plugin/fake_qemu").glob("*.c"))
-FLAGS = [
-    "-std=c11",
-    "-g",
-    "-Wall",
-    "-Wextra",
-    "-Werror",
-    "-Wno-unused-parameter",
-    "-rdynamic",
-    "-D_GNU_SOURCE",
-]
+FLAGS = "-std=c11 -g -Wall -Wextra -Werror -Wno-unused-parameter -rdynamic -D_GNU_SOURCE"
 WATCH = ("board=VIRT", "npu=none", "watch=1004")
 
 
@@ -34,7 +25,7 @@ def load(plugin):
         # The calls differ from level 2 and from level 7 on.
         api = max(level for level in (1, 2, 7) if level <= newest)
         name = f"fake_qemu_{api}"
-        command = ["gcc", *FLAGS, f"-DAPI={api}", f"-I{PLUGIN}", *map(str, FAKE), "-o"]
+        command = ["gcc", *FLAGS.split(), f"-DAPI={api}", f"-I{PLUGIN}", *map(str, FAKE), "-o"]
         words = map(str, (plugin, oldest, newest, *version.split("."), *arguments))
         program = sharing.program(name, command)
         return subprocess.run([program, *words], capture_output=True, text=True)

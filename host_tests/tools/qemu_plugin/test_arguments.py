@@ -28,8 +28,6 @@ WRONG = {
     "npu_memory=0:16:0:1:1:8": "npu_memory=0:16:0:1:1:8: expected START:SIZE:MILLIBYTES:READ_LAT",
     "npu_memory=0:16:8000:1:1": "npu_memory=0:16:8000:1:1: expected START:SIZE:MILLIBYTES:READ_LAT",
     "coherence=on": "coherence=on: expected off, strict or evict:SEED",
-    "coherence=evict:": "coherence=evict:: expected off, strict or evict:SEED",
-    "coherence=evict:-1": "coherence=evict:-1: expected off, strict or evict:SEED",
     "console=tcp": "console=tcp: expected pty",
     "console=ptyx": "console=ptyx: expected pty",
     "fault=slow": "fault=slow: expected [DEVICE.]NAME[:COUNT][@AFTER], an existing device",

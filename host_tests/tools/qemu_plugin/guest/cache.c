@@ -142,8 +142,9 @@ static bool npu_copies(unsigned steps, uint32_t from, uint32_t to)
     return true;
 }
 
-static void report_steps(void)
+SCENARIO(cache_steps)
 {
+    cache_enable();
     report("all", npu_copies(ALL, DDR, ISRAM));
     report("without_clean_stream", npu_copies(ALL & ~CLEAN_STREAM, DDR, ISRAM + SIZE));
     report("without_clean_input", npu_copies(ALL & ~CLEAN_INPUT, DDR, ISRAM));
@@ -153,12 +154,6 @@ static void report_steps(void)
     report("secure_alias", npu_copies(ALL, DDR, ISRAM + SECURE));
     report("without_invalidate_of_alias",
            npu_copies(ALL & ~INVALIDATE_OUTPUT, DDR, ISRAM + SECURE));
-}
-
-SCENARIO(cache_steps)
-{
-    cache_enable();
-    report_steps();
 }
 
 /** While the cache is off, no step is needed. */
@@ -233,9 +228,11 @@ static void set_mpu(void)
     barrier();
 }
 
-static void report_kinds(void)
+SCENARIO(cache_by_the_mpu)
 {
     unsigned run = CLEAN_STREAM;
+    set_mpu();
+    cache_enable();
     report("uncached_to_uncached", npu_copies(run, ISRAM, ISRAM + 0x10000));
     report("through_to_uncached", npu_copies(run, SSRAM, ISRAM));
     report("uncached_to_through", npu_copies(run, ISRAM, SSRAM));
@@ -244,13 +241,6 @@ static void report_kinds(void)
     report("the_same_with_clean", npu_copies(run | CLEAN_INPUT, DDR, ISRAM));
     report("background_to_uncached", npu_copies(run, DDR + DDR_SIZE / 2, ISRAM));
     report("behind_the_region", npu_copies(run, ISRAM + 0x100000, ISRAM)); // background again
-}
-
-SCENARIO(cache_by_the_mpu)
-{
-    set_mpu();
-    cache_enable();
-    report_kinds();
     MPU_RNR = 1;
     MPU_RLAR &= ~1u; // ISRAM is background from now on
     barrier();

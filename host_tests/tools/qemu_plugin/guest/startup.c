@@ -2,9 +2,9 @@
 /** Start-up, interrupts and semihosting of the test program. */
 #include "guest.h"
 
-#define ICSR_PENDING(number) (*word(0xE000E200 + 4 * ((number) / 32)) >> ((number) % 32) & 1)
 #define ISER(number) (*word(0xE000E100 + 4 * ((number) / 32)))
 #define ICER(number) (*word(0xE000E180 + 4 * ((number) / 32)))
+#define ISPR(number) (*word(0xE000E200 + 4 * ((number) / 32)))
 
 enum semihosting { SYS_WRITE0 = 0x04, SYS_GET_CMDLINE = 0x15, SYS_EXIT_EXTENDED = 0x20 };
 #define STOPPED_APPLICATION_EXIT 0x20026
@@ -46,7 +46,7 @@ void irq_enable(unsigned number)
 
 bool irq_pending(unsigned number)
 {
-    return ICSR_PENDING(number);
+    return ISPR(number) >> number % 32 & 1;
 }
 
 void sleep_until_changed(volatile uint32_t *counter, uint32_t seen)
