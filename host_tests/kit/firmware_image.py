@@ -8,7 +8,6 @@ board. The emulator's tables have other sources, so wrong numbers here cause fai
 import enum
 import hashlib
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -167,19 +166,18 @@ class Image:
         return _NPU.unpack(self._read(self._board[4] + self.slot * _NPU.size, _NPU.size))
 
     def _read(self, address: int, size: int) -> bytes:
+        return self._from(address, size)[:size]
+
+    def _from(self, address: int, size: int = 1) -> bytes:
+        """All from an address to the end of its segment, at least so many bytes."""
         for start, data in self._segments:
             if start <= address and address + size <= start + len(data):
-                return data[address - start :][:size]
+                return data[address - start :]
         raise LookupError(f"{self.path} has nothing at {address:#x}")
 
     def text(self, address: int) -> str:
         """The string at an address, "" at 0."""
-        return b"".join(self._until_zero(address)).decode() if address else ""
-
-    def _until_zero(self, address: int) -> Iterator[bytes]:
-        while (byte := self._read(address, 1)) != b"\0":
-            yield byte
-            address += 1
+        return self._from(address).partition(b"\0")[0].decode() if address else ""
 
 
 _chosen: list[str] = []  # the NPU of `--ethosu-npu`, if there is one

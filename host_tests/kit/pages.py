@@ -158,7 +158,3 @@ def table() -> str:
         if count[language, kind]
     ]
     return "\n".join([*rows, f"{'all':18} {count.total():4}"])
-
-
-if __name__ == "__main__":
-    print(table())
