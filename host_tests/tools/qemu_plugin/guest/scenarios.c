@@ -12,19 +12,13 @@
 #define LONG_COPIES 2000
 #define LONG_COPY_SIZE 0x00800000u
 
-static uint32_t *long_stream(void)
+static uint32_t *copies(int count)
 {
     uint32_t *end = STREAM;
-    for (int i = 0; i < LONG_COPIES; i++) {
+    for (int i = 0; i < count; i++) {
         end = copy(end, DDR + 0x10000000u, DDR + 0x20000000u, LONG_COPY_SIZE);
     }
     return stop(end);
-}
-
-/** One copy. */
-static uint32_t *short_stream(void)
-{
-    return stop(copy(STREAM, DDR + 0x10000000u, DDR + 0x20000000u, LONG_COPY_SIZE));
 }
 
 static void fill(uintptr_t address, size_t size, uint32_t seed)
@@ -118,33 +112,33 @@ static const struct transfer faults[] = {
     {"nothing", 0x1F000000, DDR, 0x10},
 };
 
-SCENARIO(refused)
+static void report_each(const struct transfer *transfer, size_t count)
 {
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        uint32_t *end = stop(copy(STREAM, faults[i].from, faults[i].to, faults[i].size));
-        report(faults[i].name, npu_run(STREAM, end));
+    for (; count > 0; count--, transfer++) {
+        uint32_t *end = stop(copy(STREAM, transfer->from, transfer->to, transfer->size));
+        report(transfer->name, npu_run(STREAM, end));
         NPU(NPU_RESET) = 0;
     }
+}
+
+SCENARIO(refused)
+{
+    report_each(faults, sizeof faults / sizeof faults[0]);
     report("good_after_all", npu_run(STREAM, stop(copy(STREAM, DDR, ISRAM, 0x10))));
 }
 
 /** Copies around the place where the first of the two banks of ISRAM ends. */
 SCENARIO(half_of_isram)
 {
-    static const struct {
-        const char *name;
-        uint32_t to;
-        uint32_t size;
-    } places[] = {
-        {"before", ISRAM + 0x1FFFF0, 0x10}, {"across", ISRAM + 0x1FFFF0, 0x20},
-        {"behind", ISRAM + 0x200000, 0x10}, {"behind_secure", ISRAM + SECURE + 0x200000, 0x10},
-        {"last", ISRAM + 0x3FFFF0, 0x10},   {"behind_all", ISRAM + 0x400000, 0x10},
+    static const struct transfer places[] = {
+        {"before", DDR, ISRAM + 0x1FFFF0, 0x10},
+        {"across", DDR, ISRAM + 0x1FFFF0, 0x20},
+        {"behind", DDR, ISRAM + 0x200000, 0x10},
+        {"behind_secure", DDR, ISRAM + SECURE + 0x200000, 0x10},
+        {"last", DDR, ISRAM + 0x3FFFF0, 0x10},
+        {"behind_all", DDR, ISRAM + 0x400000, 0x10},
     };
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        uint32_t *end = stop(copy(STREAM, DDR, places[i].to, places[i].size));
-        report(places[i].name, npu_run(STREAM, end));
-        NPU(NPU_RESET) = 0;
-    }
+    report_each(places, sizeof places / sizeof places[0]);
 }
 
 /** The same copy in each state of PROT: privilege in bit 0, security in bit 1. */
@@ -195,18 +189,15 @@ SCENARIO(masked)
 
 SCENARIO(sleep_during_run)
 {
-    uint32_t *end = STREAM;
-    for (int i = 0; i < 50; i++) { // far longer than even a busy host needs to reach the WFI
-        end = copy(end, DDR + 0x10000000u, DDR + 0x20000000u, LONG_COPY_SIZE);
-    }
-    report("status", npu_run(STREAM, stop(end)));
+    // Far longer than even a busy host needs to reach the WFI.
+    report("status", npu_run(STREAM, copies(50)));
     report("instructions", PAGE(EMULATOR_NPU_INSN_LO));
     report("idle", PAGE(EMULATOR_NPU_IDLE));
 }
 
 SCENARIO(poll_during_run)
 {
-    npu_start(STREAM, short_stream());
+    npu_start(STREAM, copies(1));
     while (!(NPU(NPU_STATUS) & STATUS_IRQ)) {
     }
     report("idle", PAGE(EMULATOR_NPU_IDLE));
@@ -218,7 +209,7 @@ SCENARIO(soft_reset)
 {
     irq_enable(NPU_IRQ);
     for (uint32_t i = 0; i < 20; i++) {
-        npu_start(STREAM, long_stream());
+        npu_start(STREAM, copies(LONG_COPIES));
         if (!(NPU(NPU_STATUS) & STATUS_RUNNING)) {
             report("not_running", i);
         }
@@ -233,7 +224,7 @@ SCENARIO(soft_reset)
     report("same", same(DDR, ISRAM, 0x1000));
 }
 
-static void reset_machine_during(uint32_t *(*build)(void))
+static void reset_machine_during(int count)
 {
     volatile uint32_t *starts = word(DDR + 0x30000000u); // memory outlives a reset
     volatile uint32_t *failures = word(DDR + 0x30000004u);
@@ -243,7 +234,7 @@ static void reset_machine_during(uint32_t *(*build)(void))
     *starts += 1;
     if (*starts < 5) {
         irq_count[NPU_IRQ] = 0;
-        npu_start(STREAM, build());
+        npu_start(STREAM, copies(count));
         *word(0xE000ED0C) = 0x05FA0004; // SYSRESETREQ
         for (;;) {
         }
@@ -255,7 +246,7 @@ static void reset_machine_during(uint32_t *(*build)(void))
 
 SCENARIO(machine_reset)
 {
-    reset_machine_during(long_stream);
+    reset_machine_during(LONG_COPIES);
 }
 
 /**
@@ -264,18 +255,18 @@ SCENARIO(machine_reset)
  */
 SCENARIO(timed_machine_reset)
 {
-    reset_machine_during(short_stream);
+    reset_machine_during(1);
 }
 
 SCENARIO(exit_during_run)
 {
-    npu_start(STREAM, long_stream());
+    npu_start(STREAM, copies(LONG_COPIES));
     report("status", NPU(NPU_STATUS));
 }
 
 SCENARIO(sleep_for_ever_during_run)
 {
-    npu_start(STREAM, long_stream());
+    npu_start(STREAM, copies(LONG_COPIES));
     report("status", NPU(NPU_STATUS));
     for (;;) {
         __asm__ volatile("wfi");
@@ -499,7 +490,7 @@ SCENARIO(adapter_reset)
 SCENARIO(timed_reset)
 {
     irq_enable(NPU_IRQ);
-    npu_start(STREAM, short_stream());
+    npu_start(STREAM, copies(1));
     report("running", NPU(NPU_STATUS) & STATUS_RUNNING);
     NPU(NPU_RESET) = 0;
     report("after_reset", NPU(NPU_STATUS));
