@@ -35,15 +35,9 @@ from host_tests.generator.families import FAMILIES
 from host_tests.kit import isolated, sharing
 from host_tests.kit.mixed_models import MixedNet
 from host_tests.modules.ethosu.driver.streams import Call, npu_calls
-from host_tests.modules.ethosu.runtime.kernels import (
-    cases as _fill_generators,  # noqa: F401
-)
-from host_tests.modules.ethosu.runtime.kernels import (
-    cases_weighted as _fill_them_too,  # noqa: F401
-)
-from host_tests.modules.ethosu.runtime.kernels import (
-    plan_writer,
-)
+from host_tests.modules.ethosu.runtime.kernels import cases as _fill_generators  # noqa: F401
+from host_tests.modules.ethosu.runtime.kernels import cases_weighted as _fill_them_too  # noqa: F401
+from host_tests.modules.ethosu.runtime.kernels import plan_writer
 from host_tests.modules.ethosu.runtime.kernels.maker import GENERATORS, make
 from host_tests.tools.npu_sim import hardware
 

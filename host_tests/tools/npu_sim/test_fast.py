@@ -16,7 +16,7 @@ from ethosu_tools.sim.trace import Operation
 
 from host_tests.kit import sharing
 from host_tests.tools.npu_sim import random_operations_u85 as u85
-from host_tests.tools.npu_sim.assembler import PAYLOAD, Stream, execute
+from host_tests.tools.npu_sim.assembler import PAYLOAD, U85_DEFAULTS, Stream, execute
 from host_tests.tools.npu_sim.hardware import Hardware, Outcome, Register, commands, internal
 from host_tests.tools.npu_sim.random_operations import CONFIG, KINDS, U85_KINDS, make
 
@@ -314,22 +314,15 @@ def test_a_kept_operation_is_that_of_its_command(run_sequence):
 
 def test_a_kept_operation_needs_its_registers_after_a_reset(run_sequence):
     """A register that was never set is not the same as one that was set to 0."""
-    config = u85.CONFIG
-    stream = Stream(config).defaults(OFM_ZERO_POINT=0)
-    unset = replace_setting(config, stream.op("POOL", 0).stop(), "OFM_ZERO_POINT", "IFM_ZERO_POINT")
-    regions = [bytes(256)] * 5
-    steps = Step(stream.bytes()), Step(unset, prepare=Hardware.reset), Step(stream.bytes())
-    outcomes = run_sequence(config, regions, *steps)
+    others = {name: value for name, value in U85_DEFAULTS.items() if name != "OFM_ZERO_POINT"}
+
+    def stream(last):
+        return Stream(u85.CONFIG).set(**others).set(**{last: 0}).op("POOL", 0).stop()
+
+    complete = Step(stream("OFM_ZERO_POINT"))
+    unset = Step(stream("IFM_ZERO_POINT"), prepare=Hardware.reset)
+    outcomes = run_sequence(u85.CONFIG, [bytes(256)] * 5, complete, unset, complete)
     assert outcomes == [Outcome.STOPPED, Outcome.PARSE_ERROR, Outcome.STOPPED]
-
-
-def replace_setting(config, stream, name, by):
-    """The stream, which sets another register to the same value instead."""
-    codes = {name: code for code, (name, _) in commands(config).items()}
-    words = np.frombuffer(stream, "<u4").copy()
-    (place,) = np.flatnonzero(words & 0xFFFF == codes[f"NPU_SET_{name}"])
-    words[place] = words[place] & 0xFFFF0000 | codes[f"NPU_SET_{by}"]
-    return words.tobytes()
 
 
 def test_a_kept_operation_needs_its_table_after_a_reset(run_sequence):

@@ -51,13 +51,13 @@ class Faults:
     def write(self, register, value):
         return self("write", self._handle, register, value)
 
-    def run(self):
-        """Execute a stream of one command, STOP."""
+    def run(self, command=RUN):
+        """Execute a stream of one command, STOP; `command` starts it."""
         stream = self.npu.add(STOP)
         self.write(Register.QBASE, stream.address)
         self.write(Register.QSIZE, len(STOP))
         self("begin")
-        self.write(Register.CMD, RUN)
+        self.write(Register.CMD, command)
         outcome = self.npu.execute()
         self("end")
         return outcome
@@ -123,11 +123,7 @@ def test_lost_power_loses_the_registers_of_an_idle_npu(faults):
 
 def test_a_run_in_progress_keeps_the_power(faults):
     faults.inject("power-lost")
-    stream = faults.npu.add(STOP)
-    faults.write(Register.QBASE, stream.address)
-    faults.write(Register.QSIZE, len(STOP))
-    faults.write(Register.CMD, RUN | POWER_Q)
-    assert faults.npu.execute() == Outcome.STOPPED
+    assert faults.run(RUN | POWER_Q) == Outcome.STOPPED
     assert faults.read(Register.QSIZE) == len(STOP)
     assert faults.happened == []
 
