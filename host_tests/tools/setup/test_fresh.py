@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from host_tests.kit import sharing
+from host_tests.kit import sharing, stand_ins
 
 SCRIPT = sharing.REPO / "tools/setup/fresh.sh"
 
@@ -14,8 +14,7 @@ SCRIPT = sharing.REPO / "tools/setup/fresh.sh"
 def fresh(tmp_path, *arguments, **programs):
     """Run it with only these programs, in a folder of its own."""
     for name, body in programs.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
-        (tmp_path / name).chmod(0o755)
+        stand_ins.program(tmp_path / name, body, "/bin/sh")
     return subprocess.run(
         [shutil.which("bash"), SCRIPT, *arguments],
         env={"PATH": str(tmp_path)},

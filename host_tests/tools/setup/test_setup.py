@@ -11,6 +11,8 @@ import tomllib
 
 import pytest
 
+from host_tests.kit import stand_ins
+
 
 @pytest.fixture
 def machine(tmp_path):
@@ -22,9 +24,7 @@ def machine(tmp_path):
         for name in keep:
             (folder / name).symlink_to(shutil.which(name))
         for name, body in programs.items():
-            path = folder / name.replace("_", "-")
-            path.write_text(f"#!/bin/sh\n{body}\n")
-            path.chmod(0o755)
+            stand_ins.program(folder / name.replace("_", "-"), body, "/bin/sh")
         return {"PATH": str(folder), "HOME": str(tmp_path)}
 
     return make
