@@ -127,18 +127,24 @@ class Hardware(Closeable):
 
     def __post_init__(self) -> None:
         self._lib = _load()
-        callback = ffi().callback
+        self._errors: list[BaseException] = []
         # Keep the callbacks alive as long as this object.
         self._bus = {
-            "map": callback("uint8_t *(void *, const struct npu_access *)", self._mapped),
-            "irq": callback("void(void *, bool)", self._irq),
-            "log": callback("void(void *, const char *)", self._log),
+            "map": self._callback("uint8_t *(void *, const struct npu_access *)", self._mapped),
+            "irq": self._callback("void(void *, bool)", self._irq),
+            "log": self._callback("void(void *, const char *)", self._log),
         }
         self._observer: Any = ffi().NULL
         bus = ffi().new("struct npu_bus *", self._bus)
         self._handle = self._lib.npu_create(self.config.encode(), bus)
         if not self._handle:
             raise ValueError(f"the NPU simulator knows no {self.config!r}")
+
+    def _callback(self, kind: str, function: Callable[..., Any]) -> Any:
+        """A function for C; execute() raises its exceptions."""
+        return ffi().callback(
+            kind, function, onerror=lambda _, error, __: self._errors.append(error)
+        )
 
     @property
     def handle(self) -> int:
@@ -192,6 +198,8 @@ class Hardware(Closeable):
         """Execute the command stream, or this many operations of it; then publish the outcome."""
         outcome = Outcome(self._lib.npu_execute(self._handle, operations))
         self._lib.npu_finish(self._handle)
+        if self._errors:
+            raise self._errors[0]
         return outcome
 
     def reset(self) -> None:
@@ -222,7 +230,7 @@ class Hardware(Closeable):
         """Call `observer` after every operation."""
         self._observer = ffi().NULL
         if observer is not None:
-            self._observer = ffi().callback(
+            self._observer = self._callback(
                 "npu_observer_t", lambda _context, raw: observer(Operation.from_c(raw))
             )
         self._lib.npu_observe(self._handle, self._observer, ffi().NULL)
