@@ -87,15 +87,12 @@ class HelperProcess:
     def shared(cls) -> Self:
         """The one of this process; started if there is none."""
         helper = _shared.get(cls)
-        if helper is None or not helper._usable():
+        # It may be that of a process which forked this one.
+        mine = helper and helper._parent == os.getpid() and helper._finalizer.alive
+        if helper is None or not mine or _ended(helper._process):
             helper = _shared[cls] = cls()
         assert isinstance(helper, cls)
         return helper
-
-    def _usable(self) -> bool:
-        """Whether it runs, and is this process's own, not that of one which forked this one."""
-        mine = self._parent == os.getpid()
-        return mine and self._finalizer.alive and not _ended(self._process)
 
     def ask(self, request: object, timeout_s: float | None = None) -> Any:
         """Its answer; ValueError if it ends before, TimeoutError after `timeout_s`."""

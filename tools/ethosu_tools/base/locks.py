@@ -91,17 +91,14 @@ class Lock(Closeable):
     @contextlib.contextmanager
     def lent(self) -> Iterator[str]:
         """Let another program lock and open `port`; a place stays acquired."""
-        if self._line is not None:
-            self._line.close()
-            try:
-                yield self.port
-            finally:
+        line = self._line
+        (line or self).close()
+        try:
+            yield self.port
+        finally:
+            if line is not None:
                 self._line = Lock(self.port)
-        else:
-            self.close()
-            try:
-                yield self.port
-            finally:
+            else:
                 self._file = self._take(self.port)
 
     def is_awaited(self) -> bool:
@@ -119,14 +116,9 @@ class Lock(Closeable):
         """Acquire the place as well, since its other users do not use lock files."""
         try:
             place = managed(port).Acquired(port, self._is_stale)
-        except BaseException:
-            self.close()
-            raise
-        if place.holder:
-            self.close()
-            raise LockedError(port, f"{place.holder}, according to {port.partition(':')[0]}")
-        self._place = place
-        try:
+            if place.holder:
+                raise LockedError(port, f"{place.holder}, according to {port.partition(':')[0]}")
+            self._place = place
             if place.by_us and self._file is not None:
                 with _naming(self._path, "written"):
                     os.pwrite(self._file, _ACQUIRED, os.fstat(self._file).st_size)
@@ -217,10 +209,9 @@ def _board_name(port: str) -> str:
 def _network_name(url: str) -> str:
     """HOST:PORT of a network port, whatever the protocol and its options."""
     parts = urlsplit(url)
-    try:
+    host = number = None
+    with contextlib.suppress(ValueError):
         host, number = parts.hostname, parts.port
-    except ValueError:
-        return url.lower()
     if not host or number is None:
         return url.lower()
     is_here = host in _LOOPBACK or _LOOPBACK_ADDRESS.fullmatch(host)
@@ -329,14 +320,11 @@ def _remove(path: Path, file: int) -> None:
 def _checked(file: int, path: Path) -> int:
     """The open file, if it is certainly a lock file: it will be truncated and written."""
     state = os.fstat(file)
-    if not stat.S_ISREG(state.st_mode):
-        kind = "not a regular file"
-    elif state.st_nlink > 1:
-        kind = "a hard link"
-    else:
+    is_regular = stat.S_ISREG(state.st_mode)
+    if is_regular and state.st_nlink <= 1:
         return file
     os.close(file)
-    raise _not_a_lock(path, kind)
+    raise _not_a_lock(path, "a hard link" if is_regular else "not a regular file")
 
 
 def _not_a_lock(path: Path, kind: str) -> SetupError:

@@ -48,10 +48,9 @@ def pins(extra: str) -> list[str]:
 
     lines = (line.partition(";") for line in metadata.requires("ethosu-tools") or ())
     pattern = re.compile(rf"extra == ['\"]{extra}['\"]")
-    mine = (
+    return [
         name.strip() for name, _, marker in lines if pattern.search(marker) and _is_mine(marker)
-    )
-    return list(mine)
+    ]
 
 
 def _is_mine(marker: str) -> bool:

@@ -150,19 +150,13 @@ class Ui:
         if self._printed if self.as_json else self.quiet:
             return
         self._printed = True
-        shown = (
-            json.dumps(finite(data), indent=2, allow_nan=False)
-            if self.as_json
-            else self._for_stdout(visible(text))
-        )
+        shown = visible(text)
+        if self.as_json:
+            shown = json.dumps(finite(data), indent=2, allow_nan=False)
+        elif sys.stdout and sys.stdout.isatty():
+            shown = fitted(shown, shutil.get_terminal_size().columns)
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         print(shown.encode(encoding, "backslashreplace").decode(encoding), flush=True)
-
-    @staticmethod
-    def _for_stdout(text: str) -> str:
-        if not (sys.stdout and sys.stdout.isatty()):
-            return text
-        return fitted(text, shutil.get_terminal_size().columns)
 
     def pass_on(self, data: bytes) -> None:
         """Print output of a program as it arrives; in JSON mode, it is part of the result."""
@@ -209,20 +203,9 @@ class Ui:
         if not self._is_terminal():
             yield lambda done, total: None
             return
-        from rich.progress import (
-            BarColumn,
-            Progress,
-            TaskProgressColumn,
-            TextColumn,
-            TimeRemainingColumn,
-        )
+        from rich.markup import escape
+        from rich.progress import Progress
 
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, console=self.console, transient=True) as bars:
-            task = bars.add_task(visible(title), total=None)
+        with Progress(console=self.console, transient=True) as bars:
+            task = bars.add_task(escape(visible(title)), total=None)
             yield lambda done, total: bars.update(task, completed=done, total=total)

@@ -114,16 +114,13 @@ class Taken:
                 opened.callback(self._lock.close)
             self.board: Board = open_board(place.port, board=place.board, npu=npu or place.npu)
             opened.callback(self.board.close)
-            self.npus, self.firmware, self.machine = self._identify()
+            answer: tuple[list[str], str, str] = self.board.ask(_ASK, kind=(list, str, str))
+            self.npus, self.firmware, self.machine = answer
             self.close = opened.pop_all().close
 
     def is_awaited(self) -> bool:
         """Whether another worker of this pytest run is waiting for it."""
         return self._lock.is_awaited() if self._lock else self.board.is_awaited()
-
-    def _identify(self) -> tuple[list[str], str, str]:
-        npus, firmware, machine = self.board.ask(_ASK, kind=(list, str, str))
-        return npus, firmware, machine
 
     def fits(self, needs: Needs) -> bool:
         """Whether it meets these requirements; by default, an emulated board needs its own NPU."""

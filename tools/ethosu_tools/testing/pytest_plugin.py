@@ -11,6 +11,7 @@ A test that uses `board` runs unchanged on all of them:
 """
 
 import os
+from collections import ChainMap
 from collections.abc import Callable, Generator, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -128,12 +129,9 @@ def _check_root(config: pytest.Config, args: list[str]) -> None:
 
 def _long_names(args: list[str], free: set[str]) -> list[str]:
     end = args.index("--") if "--" in args else len(args)
-    return [_long_name(arg, free) for arg in args[:end]] + args[end:]
-
-
-def _long_name(arg: str, free: set[str]) -> str:
-    name, equals, value = arg.partition("=")
-    return LONG[name] + equals + value if name in free else arg
+    parts = (arg.partition("=") for arg in args[:end])
+    names = {name: LONG[name] for name in free}
+    return ["".join([names.get(name, name), *rest]) for name, *rest in parts] + args[end:]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -254,10 +252,8 @@ def board_port(request: pytest.FixtureRequest, _pool: "Pool") -> "Iterator[str]"
 
 
 def _mark(request: pytest.FixtureRequest) -> dict[str, Any]:
-    arguments: dict[str, Any] = {}
-    for mark in request.node.iter_markers("ethosu"):
-        arguments = {**mark.kwargs, **arguments}
-    return arguments
+    marks = (mark.kwargs for mark in request.node.iter_markers("ethosu"))  # the closest one first
+    return dict(ChainMap(*marks))
 
 
 def _needs(request: pytest.FixtureRequest) -> "Needs":
