@@ -13,7 +13,8 @@
 | 130 | stopped with Ctrl-C |
 """
 
-from collections.abc import Iterator
+import argparse
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -107,6 +108,19 @@ class MismatchError(ToolError):
     """A result differs from the reference."""
 
     exit_code = 6
+
+
+def checked_by(check: Callable[[str], object]) -> Callable[[str], str]:
+    """Type of an option whose text this function accepts; its InputError is argparse's message."""
+
+    def checked(text: str) -> str:
+        try:
+            check(text)
+        except InputError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        return text
+
+    return checked
 
 
 @contextmanager

@@ -12,13 +12,13 @@ import os
 import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..base import paths
-from ..base.errors import InputError, SetupError
+from ..base.errors import InputError, SetupError, checked_by
 from ..base.ui import guess, markdown
 from . import board_files
 
@@ -135,17 +135,17 @@ class BoardFacts:
     clock_mhz: int
     npus: tuple[str, ...]
     romfs: Span
-    heap: Span | None
-    fast_memories: Mapping[str, int]
-    qemu: Emulation | None
-    vela: VelaFacts | None
-    flash: Mapping[str, Mapping[str, Any]]
-    silicon: bool
-    emulated: bool
-    missing: tuple[str, ...]
-    estimate: Mapping[str, Any]
-    first_failure: FirstFailure | None
-    blind_point: BlindPoint | None
+    heap: Span | None = None
+    fast_memories: Mapping[str, int] = field(default_factory=dict)
+    qemu: Emulation | None = None
+    vela: VelaFacts | None = None
+    flash: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    silicon: bool = False
+    emulated: bool = False
+    missing: tuple[str, ...] = ()
+    estimate: Mapping[str, Any] = field(default_factory=dict)
+    first_failure: FirstFailure | None = None
+    blind_point: BlindPoint | None = None
 
     @property
     def emulation(self) -> Emulation:
@@ -327,17 +327,8 @@ class Named(argparse.Action):
             namespace.remarks = [*getattr(namespace, "remarks", ()), said]
 
 
-def _argument(text: str) -> str:
-    """Check the name of a board on the command line."""
-    try:
-        load(text)
-    except InputError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text
-
-
-def _foreign_argument(text: str) -> str:
-    return text if text in machines() else _argument(text)
+_argument = checked_by(load)
+_foreign_argument = checked_by(lambda text: text in machines() or load(text))
 
 
 def _folder() -> Path:
@@ -381,6 +372,10 @@ def _vela_facts(table: Mapping[str, Any]) -> VelaFacts:
     return VelaFacts(path, table["system_config"], table["memory_mode"])
 
 
+# Settings that are facts as they are.
+_REQUIRED, _OPTIONAL = ("title", "core", "clock_mhz"), ("flash", "silicon", "emulated", "estimate")
+
+
 @cache
 def _machine(name: str) -> BoardFacts:
     path = _folder() / name / board_files.MACHINE_FILE
@@ -388,21 +383,12 @@ def _machine(name: str) -> BoardFacts:
     try:
         table = _table(path)
         return BoardFacts(
-            **{key: table[key] for key in ("title", "core", "clock_mhz")},
+            **{key: table[key] for key in _REQUIRED},
             name=name,
             npus=tuple(table["npus"]),
             romfs=nothing,
-            heap=None,
-            fast_memories={},
             qemu=Emulation(table["machine"], any_npu=True, page=0, window=nothing, memories={}),
-            vela=None,
-            flash={},
-            silicon=False,
-            emulated=False,
             missing=("firmware of this project",),
-            estimate={},
-            first_failure=None,
-            blind_point=None,
         )
     except KeyError as error:
         raise SetupError(f"{path}: missing setting: {error}") from None
@@ -413,10 +399,9 @@ def _facts(name: str, table: dict[str, Any], npu: str | None) -> BoardFacts:
     table = board_files.over(table, table.get("by_npu", {}).get(npu, {}))
     qemu, vela = table.get("qemu"), table.get("vela")
     return BoardFacts(
+        **{key: table[key] for key in _REQUIRED},
+        **{key: table[key] for key in _OPTIONAL if key in table},
         name=name,
-        title=table["title"],
-        core=table["core"],
-        clock_mhz=table["clock_mhz"],
         npus=tuple(table["npus"]),
         romfs=Span(**table["romfs"]),
         heap=Span(**table["heap"]) if "heap" in table else None,
@@ -436,11 +421,7 @@ def _facts(name: str, table: dict[str, Any], npu: str | None) -> BoardFacts:
             romfs=Span(**qemu["romfs"]) if "romfs" in qemu else None,
         ),
         vela=_vela_facts(vela) if vela else None,
-        flash=table.get("flash", {}),
-        silicon=table.get("silicon", False),
-        emulated=table.get("emulated", False),
         missing=tuple(table.get("missing", ())),
-        estimate=table.get("estimate", {}),
         first_failure=FirstFailure(**table["first_failure"]) if "first_failure" in table else None,
         blind_point=BlindPoint(**table["blind_point"]) if "blind_point" in table else None,
     )

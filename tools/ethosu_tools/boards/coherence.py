@@ -10,7 +10,7 @@ import argparse
 import os
 import re
 
-from ..base.errors import InputError
+from ..base.errors import InputError, checked_by
 
 VARIABLE = "ETHOSU_COHERENCE"
 OFF = "off"
@@ -34,15 +34,8 @@ def add_option(parser: argparse.ArgumentParser) -> None:
     """Declare --coherence; without it, ETHOSU_COHERENCE decides."""
     parser.add_argument(
         "--coherence",
-        type=_argument,
+        type=checked_by(check),
         metavar="off|strict|evict:SEED",
         help="emulate a data cache of the CPU, to reveal missing cache maintenance (default: "
         f"${VARIABLE}, else off)",
     )
-
-
-def _argument(text: str) -> str:
-    try:
-        return check(text)
-    except InputError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None

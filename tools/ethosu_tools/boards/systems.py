@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import boards
-from ..base.errors import InputError, UsageError
+from ..base.errors import InputError, UsageError, checked_by
 from . import BoardFacts, Span, VelaFacts, targets
 
 _HERE = Path(__file__).parent
@@ -70,28 +70,20 @@ class System:
 
     def __post_init__(self) -> None:
         """A memory has one set of figures."""
-        for one in self._uses:
-            for other in self._uses:
-                if one.name == other.name and one != other:
-                    raise InputError(f"{self.name}: {one.name} has two sets of figures")
-
-    @property
-    def _uses(self) -> dict[Memory, int]:
-        """Memories with different figures, with their regions."""
-        uses: dict[Memory, int] = {}
-        rest = _ALL & ~_CONSTANTS & ~_FAST
-        for memory, regions in (
-            (self.weights, _CONSTANTS),
-            (self.tensors, rest),
-            (self.fast, _FAST),
-        ):
-            uses[memory] = uses.get(memory, 0) | regions
-        return uses
+        known: dict[str, Memory] = {}
+        for memory, _ in self.memories:
+            if known.setdefault(memory.name, memory) != memory:
+                raise InputError(f"{self.name}: {memory.name} has two sets of figures")
 
     @property
     def memories(self) -> list[tuple[Memory, int]]:
         """Each memory once, with its regions of a command stream, for the simulator."""
-        return list(self._uses.items())
+        rest = _ALL & ~_CONSTANTS & ~_FAST
+        uses = ((self.weights, _CONSTANTS), (self.tensors, rest), (self.fast, _FAST))
+        regions: dict[Memory, int] = {}
+        for memory, bits in uses:
+            regions[memory] = regions.get(memory, 0) | bits
+        return list(regions.items())
 
     def spans(self, romfs: Span) -> list[tuple[Memory, int, int]]:
         """The same memories with start and size, the first match counts, for the emulator."""
@@ -162,28 +154,18 @@ def _known(name: str, npu: str | None = None) -> tuple[dict[str, Any], list[str]
     return facts, list(targets.npus_of(board))
 
 
-def add_options(parser: argparse.ArgumentParser, *, npu: bool = True) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare --board and --npu, for `chosen`."""
     add_board(parser, "--board", boards.NPU_HELP)
-    if npu:
-        targets.add_npu_option(
-            parser, "the NPU (default: the model's, else the board's)", default=None
-        )
+    targets.add_npu_option(parser, "the NPU (default: the model's, else the board's)", default=None)
 
 
 def add_board(parser: argparse._ActionsContainer, option: str, default: str) -> None:
     """Declare an option that takes a board or chip; unknown names are a command line error."""
     chips = ", ".join(boards.chips())
     text = f"board (`ethosu boards` lists them) or chip: {chips} (default: {default})"
-    parser.add_argument(option, type=_argument, action=boards.Named, metavar="BOARD", help=text)
-
-
-def _argument(text: str) -> str:
-    try:
-        _known(text)
-    except InputError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text
+    kind = checked_by(_known)
+    parser.add_argument(option, type=kind, action=boards.Named, metavar="BOARD", help=text)
 
 
 def every() -> list[System]:
@@ -198,18 +180,13 @@ def example(npu: str) -> System:
     """The system that Vela assumes by default for an NPU."""
     target = targets.TARGETS[npu]
     names = target.system_config, target.memory_mode
-    return _of_a_file(npu, targets.CONFIG_FILE, *names, title="Vela's example")
+    return custom(npu, targets.CONFIG_FILE, *names, title="Vela's example")
 
 
-def custom(npu: str, config: Path, system_config: str, memory_mode: str) -> System:
-    """A system from a user's own Vela file."""
-    return _of_a_file(npu, config, system_config, memory_mode, title=str(config))
-
-
-def _of_a_file(
-    npu: str, config: str | Path, system_config: str, memory_mode: str, title: str
+def custom(
+    npu: str, config: str | Path, system_config: str, memory_mode: str, title: str = ""
 ) -> System:
-    """A system from a section alone, without a board that maps its memories."""
+    """A system from a section of a Vela file alone, without a board that maps its memories."""
     facts = {
         "config": config,
         "memory_mode": memory_mode,
@@ -217,7 +194,8 @@ def _of_a_file(
         "weights": {"": system_config},
         "checked": False,
     }
-    return replace(_build(system_config, title, npu, facts, None), weight_memories=())
+    built = _build(system_config, title or str(config), npu, facts, None)
+    return replace(built, weight_memories=())
 
 
 def _vela_file(name: str) -> Path:
@@ -310,9 +288,9 @@ def _build(name: str, title: str, npu: str, facts: Mapping[str, Any], memory: st
         tensors = replace(weights)
     if not facts["tensors"] and weights.name in _EXTERNAL_AREAS:
         external = (*external, weights.name)
-    weights = replace(weights, external=weights.name in external)
-    tensors = replace(tensors, external=tensors.name in external)
-    fast = replace(fast, external=fast.name in external)
+    weights, tensors, fast = (
+        replace(each, external=each.name in external) for each in (weights, tensors, fast)
+    )
     return System(
         name=name,
         title=title,

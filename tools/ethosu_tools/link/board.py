@@ -89,16 +89,12 @@ class Board(Closeable):
         self._is_lost = False  # the state of the protocol is unknown
         # The port of an emulator that this process started is private.
         self._lock = Lock(port) if process is None else None
-        try:
+        with contextlib.ExitStack() as undone:
+            undone.callback(self._unlock)
             self._transport = self._open()
-        except BaseException:
-            self._unlock()
-            raise
-        try:
+            undone.callback(self.close)
             self._enter(boot_timeout)
-        except BaseException:
-            self.close()
-            raise
+            undone.pop_all()
 
     def begin_log(self) -> None:
         """Clear the log of the board's output."""
@@ -154,12 +150,6 @@ class Board(Closeable):
         answer = self._request(f"_ask({request!r}", digest, timeout)
         return checked(literal(answer.decode(errors="replace")), kind, self.port)
 
-    def _define(self) -> None:
-        """Define the functions of `ask` and `exchange` on the board, if needed."""
-        if not self._can_ask:
-            self._run(board_code.DEFINITIONS)
-            self._can_ask = True
-
     def _request(
         self, call: str, digest: bytes, timeout: float, sent: bytes | None = None
     ) -> bytes:
@@ -170,14 +160,20 @@ class Board(Closeable):
         """
         call += f", {digest!r})"
         for attempt in (1, 2):
-            self._define()
+            if not self._can_ask:
+                self.start(board_code.DEFINITIONS)
+                self._finish(ANSWER_TIMEOUT_S, _SILENCES * ANSWER_TIMEOUT_S)
+                self._can_ask = True
             try:
                 received = self._answer(call, digest, timeout, sent)
                 break
             except RemoteError as error:
+                if board_code.DAMAGED in error.text:
+                    damage = f"data sent to {self.port} was {board_code.DAMAGED}"
+                    raise BoardLinkError(damage) from None
                 name = call.partition("(")[0]
                 if attempt == 2 or error.kind != "NameError" or f"'{name}'" not in error.text:
-                    self._check_sent(error)
+                    self.log.add_error(error)
                     raise
             self._can_ask = False  # the board was reset
         answer, proof = received[: -board_code.HASH_BYTES], received[-board_code.HASH_BYTES :]
@@ -200,18 +196,6 @@ class Board(Closeable):
                     received = port.read_exactly(size + board_code.HASH_BYTES, timeout)
         self.log.add_output(self._finish(timeout, _SILENCES * timeout))
         return received
-
-    def _run(self, code: str, timeout: float = 10) -> str:
-        """Run internal code, whose output is not logged."""
-        self.start(code)
-        return self._finish(timeout, _SILENCES * timeout)
-
-    def _check_sent(self, error: RemoteError) -> None:
-        """Log the exception of the board, unless it reports damaged data."""
-        if board_code.DAMAGED in error.text:
-            raise BoardLinkError(f"data sent to {self.port} was {board_code.DAMAGED}") from None
-        self.log.add_output(error.output)
-        self.log.add_traceback(error.traceback)
 
     def exchange(self, data: bytes, work: str, *, timeout: float = 10) -> bytes:
         """Send bytes to the board, which passes them to the function `work`; return its result.
@@ -267,8 +251,7 @@ class Board(Closeable):
         try:
             return self._finish(timeout, overall, on_output)
         except RemoteError as error:
-            self.log.add_output(error.output)
-            self.log.add_traceback(error.traceback)
+            self.log.add_error(error)
             raise
 
     def _finish(
@@ -350,11 +333,8 @@ class Board(Closeable):
             self._transport.exit_raw_repl()
         self._close_port()
         try:
-            if self._lock is not None:
-                with self._lock.lent() as port:
-                    yield port
-            else:
-                yield self.port
+            with self._lock.lent() if self._lock else contextlib.nullcontext(self.port) as port:
+                yield port
         finally:
             self._transport = self._open()
             self._enter(self._boot_timeout)

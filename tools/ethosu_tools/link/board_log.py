@@ -3,6 +3,7 @@
 
 import re
 
+from ..base.errors import RemoteError
 from .restart import REPORT
 
 # Limits the memory for a program that prints endlessly.
@@ -89,6 +90,11 @@ class BoardLog:
     def add_output(self, text: str) -> None:
         """Add output of a program."""
         self._text = (self._text + text.replace("\r\n", "\n"))[-_LARGEST:]
+
+    def add_error(self, error: RemoteError) -> None:
+        """Add an exception of the board, and the output before it."""
+        self.add_output(error.output)
+        self.add_traceback(error.traceback)
 
     def add_traceback(self, traceback: str) -> None:
         """Add the traceback of a program."""

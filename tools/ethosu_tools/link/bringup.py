@@ -160,7 +160,7 @@ class Check:
     title: str
     advice: Mapping[str, str]
     run: Callable[[Bench], str]
-    needs: str = ""
+    needs: str = "prompt"
 
 
 @dataclass(frozen=True)
@@ -173,19 +173,13 @@ class Outcome:
 
     def as_dict(self) -> dict[str, Any]:
         """The form for JSON."""
-        data = {
-            "name": self.check.name,
-            "title": self.check.title,
-            "state": self.state,
-            "found": self.found,
-        }
-        return data | ({"meaning": self._meaning()} if self.state == FAILED else {})
-
-    def _meaning(self) -> str:
-        """The advice for this failure; all advice if no pattern matches."""
-        advice = self.check.advice
-        fits = [text for pattern, text in advice.items() if re.search(pattern, self.found)]
-        return fits[0] if fits else " ".join(advice.values())
+        data = {"name": self.check.name, "title": self.check.title}
+        data |= {"state": self.state, "found": self.found}
+        if self.state == FAILED:  # all advice if no pattern matches
+            advice = self.check.advice
+            fits = [text for pattern, text in advice.items() if re.search(pattern, self.found)]
+            data["meaning"] = fits[0] if fits else " ".join(advice.values())
+        return data
 
 
 def _expect(right: bool, problem: str) -> None:
@@ -367,6 +361,7 @@ CHECKS = (
             "cannot be opened|in use|is not a port": "The board could not be reached.",
         },
         _prompt,
+        needs="",
     ),
     Check(
         "npu",
@@ -379,7 +374,6 @@ CHECKS = (
             "`npu_registers` in board.toml.",
         },
         _npu,
-        "prompt",
     ),
     Check(
         "interrupt",
@@ -433,7 +427,6 @@ CHECKS = (
             "board.toml.",
         },
         _copy,
-        "prompt",
     ),
     Check(
         "rom",
@@ -444,7 +437,6 @@ CHECKS = (
             "": "`romfs` in board.toml is wrong, or its memory is not mapped or not powered.",
         },
         _rom,
-        "prompt",
     ),
     Check(
         "root",
@@ -453,7 +445,6 @@ CHECKS = (
             "": "The flash of / cannot be written, or the memory of the RAM disk has no power.",
         },
         _root,
-        "prompt",
     ),
     Check(
         "stacks",
@@ -465,7 +456,6 @@ CHECKS = (
             "the board's memory.ld.",
         },
         _stacks,
-        "prompt",
     ),
     Check(
         "ctrl-c",
@@ -474,7 +464,6 @@ CHECKS = (
             "": "The UART's receive interrupt has too low a priority or is off while Python runs.",
         },
         _ctrl_c,
-        "prompt",
     ),
     Check(
         "reset",
@@ -485,7 +474,6 @@ CHECKS = (
             "": "The chip's boot code does not restart the image.",
         },
         _reset,
-        "prompt",
     ),
 )
 
@@ -518,10 +506,9 @@ def _settle(bench: Bench | None, error: Exception) -> str:
     """Return to the prompt after a failure; returns the reason if no more checks can run."""
     if bench is None:
         return "it needs prompt"
-    if not isinstance(error, BoardResetError | BoardTimeoutError | BoardLinkError):
-        return ""
-    try:
-        bench.board.interrupt()
-    except BoardError:
-        return "the board no longer answers"
+    if isinstance(error, BoardResetError | BoardTimeoutError | BoardLinkError):
+        try:
+            bench.board.interrupt()
+        except BoardError:
+            return "the board no longer answers"
     return ""

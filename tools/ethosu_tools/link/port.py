@@ -329,13 +329,6 @@ def _check_size(received: int) -> None:
         raise StepError(f"sent more than {LARGEST_ANSWER:,} bytes, but no complete response")
 
 
-def _send_at_once(port: serial.Serial) -> None:
-    """Set TCP_NODELAY on a network port; pyserial does not for `socket://`."""
-    line = getattr(port, "_socket", None)
-    if isinstance(line, socket.socket):
-        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
 def usb_ports() -> list[Any]:
     """Ports of USB devices only: no board is connected to a PC's own UARTs."""
     from serial.tools.list_ports import comports
@@ -382,7 +375,9 @@ class Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
         self.device_name = name
         self.in_raw_repl, self.use_raw_paste, self.mounted = False, True, False
         port = open_port(name, inter_byte_timeout=1)
-        _send_at_once(port)
+        if isinstance(line := getattr(port, "_socket", None), socket.socket):
+            # pyserial does not for `socket://`
+            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.serial = Port(port, deadlines)
 
     def exec_raw_no_follow(self, command: str | bytes) -> None:

@@ -192,11 +192,9 @@ class Machine(Closeable):
 
     def _is_ending(self) -> bool:
         """Whether QEMU has ended or is about to. Its links break before the process has exited."""
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+        return not self.running()
 
     def reset(self) -> None:
         """Press the board's reset button."""
@@ -404,6 +402,5 @@ def die_with_parent(parent: int) -> None:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.kill()
+    process.kill()  # without effect if it has ended
     process.wait()

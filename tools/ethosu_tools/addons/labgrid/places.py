@@ -25,11 +25,6 @@ _COORDINATOR = "LG_COORDINATOR"
 _CLIENT = Path(__file__).with_name("client.py")
 
 
-def is_place(port: str) -> bool:
-    """Whether a port is specified by labgrid places."""
-    return port.startswith(PREFIX)
-
-
 def expand(port: str) -> dict[str, Mapping[str, str]]:
     """Ports and tags of the places selected by `labgrid:NAME` or `labgrid:TAG=VALUE,...`."""
     words = port.removeprefix(PREFIX)

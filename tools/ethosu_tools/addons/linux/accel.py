@@ -19,11 +19,6 @@ FOLDER = Path("/dev/accel")
 _ALIGNMENT = 64
 
 
-def is_device(where: str) -> bool:
-    """Whether `where` is an NPU of Linux: "accel", or a device file."""
-    return where == "accel" or Path(where).parent == FOLDER
-
-
 def devices() -> list[Path]:
     """Device files of this machine's NPUs; SetupError if none is found."""
     paths = sorted(FOLDER.glob("accel*"))

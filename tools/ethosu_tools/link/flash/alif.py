@@ -43,21 +43,16 @@ _PART = "--cfg-part"
 
 def contents(settings: Mapping[str, Any], binary: str, device_config: str) -> dict[str, Any]:
     """The table of contents: the device's configuration, and the image that a core starts."""
+    common = {"disabled": False, "signed": False}
     return {
-        "DEVICE": {
-            "disabled": False,
-            "binary": device_config,
-            "version": "0.5.00",
-            "signed": False,
-        },
-        "MICROPYTHON": {
-            "disabled": False,
+        "DEVICE": common | {"binary": device_config, "version": "0.5.00"},
+        "MICROPYTHON": common
+        | {
             "binary": binary,
             "version": "1.0.0",
             "mramAddress": f"{settings['address']:#010x}",
             "cpu_id": settings["cpu"],
             "flags": ["boot"],
-            "signed": False,
         },
     }
 
@@ -184,8 +179,11 @@ def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
             other_python.require(python, kit.probe, kit.title, KIT)
         if toolkit.of_micropython:
             request.needs_port()
-        table = contents(settings, _IMAGE, plan.device_config)
-        _copy_input(image, plan.copy, plan.config, table)
+        data = read_image(image)
+        for path in (plan.copy, plan.config):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        plan.copy.write_bytes(data)
+        plan.config.write_text(json.dumps(contents(settings, _IMAGE, plan.device_config), indent=2))
 
     what = f"copy {image} to {plan.copy}, for {settings['address']:#x}; write {plan.config}"
     return [
@@ -195,15 +193,6 @@ def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
             for name, options in ((_GENERATE, plan.generate), (_WRITE, plan.write))
         ),
     ]
-
-
-def _copy_input(image: Path, copy: Path, config: Path, table: Mapping[str, Any]) -> None:
-    """Copy the image and its table of contents to where the toolkit expects them."""
-    data = read_image(image)
-    for path in (copy, config):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    copy.write_bytes(data)
-    config.write_text(json.dumps(table, indent=2))
 
 
 def _command(request: Request, words: Sequence[str | Path], folder: Path) -> Step:

@@ -10,6 +10,7 @@ Seeed_Grove_Vision_AI_Module_V2. Never tested on a chip. A guess: one key opens 
 menu and the next one selects XMODEM, so the key can be sent repeatedly until the prompt appears.
 """
 
+import contextlib
 import io
 import logging
 import platform
@@ -66,10 +67,7 @@ class _Line:
         self._done = 0
         self.sent_again = 0  # blocks
         self._port = open_port(port, baudrate, timeout=_KEY_S, write_timeout=BLOCK_TIMEOUT_S)
-
-    def close(self) -> None:
-        """Close the port."""
-        self._port.close()
+        self.close = self._port.close
 
     def wait_for(self, text: bytes, seconds: float, typed: bytes = b"") -> None:
         """Read until `text` arrives; meanwhile `typed` is sent repeatedly."""
@@ -156,8 +154,7 @@ _SILENT.addHandler(logging.NullHandler())
 
 def send_image(request: Request, settings: Mapping[str, Any], data: bytes) -> dict[str, Any]:
     """Send an image to the boot loader, and a ROM file system: menu, XMODEM, reboot."""
-    line = _Line(request.needs_port(), settings["baud"])
-    try:
+    with contextlib.closing(_Line(request.needs_port(), settings["baud"])) as line:
         request.ui.note("press the board's reset button")
         line.wait_for(READY, BOOT_TIMEOUT_S, typed=_KEY)
         line.settle()
@@ -171,8 +168,6 @@ def send_image(request: Request, settings: Mapping[str, Any], data: bytes) -> di
                 line.wait_for(END, _END_TIMEOUT_S)
         line.type(_YES)
         time.sleep(_KEY_S)
-    finally:
-        line.close()
     rom = {} if request.rom is None else {"rom_bytes": len(request.rom)}
     return {"bytes": len(data), "sent_again": line.sent_again} | rom
 
