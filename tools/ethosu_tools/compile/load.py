@@ -15,7 +15,7 @@ from ..model.tflite import detections
 from ..sim.simulation import Simulation
 from . import instead, plan, vela
 from .plan import Plan
-from .plan.kernels import RENAMING, STATEFUL
+from .plan.kernels import needs_kernel
 
 # Operators that convert the inputs and outputs of a quantised model.
 _CONVERSIONS = ("QUANTIZE", "DEQUANTIZE")
@@ -119,13 +119,8 @@ def _explained(source: ModelFile, made: ModelFile, last: str) -> Iterator[None]:
 
 def without_kernel(graph: Graph) -> list[Operator]:
     """CPU operators without a kernel."""
-    return [
-        operator
-        for operator in graph.operators
-        if not operator.on_npu
-        and operator.name not in (*RENAMING, *STATEFUL)
-        and not operator.known
-    ]
+    computed = (graph.operators[index] for index in needs_kernel(graph))
+    return [operator for operator in computed if not operator.known]
 
 
 def floats(graph: Graph) -> tuple[str, list[Operator]]:

@@ -197,7 +197,7 @@ def _put_stand_in(site: Any, island: Island, slope: float) -> None:
     shape = site.shape(island.tensor)
     first, second = (_middled(site, tensor) for tensor in (island.tensor, island.output))
     site.reshape(island.tensor, shape, first)
-    site.operator(_STAND_IN, [first], [second], _OPTIONS, alpha=slope)
+    _add(site, _STAND_IN, slope, first, second)
     site.reshape(second, shape, island.output)
 
 
@@ -206,34 +206,38 @@ def _put_operator(site: Any, island: Island, wanted: bytes) -> bool:
     codes = np.frombuffer(wanted, np.int16).astype(np.float64)
     if not codes.size:
         return False
-    zero, scales = CODES**2 // 2, (site.scale(island.tensor), site.scale(island.output))
+    zero, scales = CODES**2 // 2, [site.scale(end) for end in (island.tensor, island.output)]
     slope = (codes[zero + _FAR] - codes[zero - _FAR]) / (2 * _FAR)
     operators = [("MUL", slope * scales[1] / scales[0])] if slope else []
     for kind, factor in (("ABS", 0.0), *operators):
-        if _codes(_operator(kind, factor, scales), "int16") == wanted:
-            _add_operator(site, kind, factor, island.tensor, island.output)
+        alone = _alone(kind, factor, [("int16", scale, 0) for scale in scales])
+        if _codes(alone, "int16") == wanted:
+            _add(site, kind, factor, island.tensor, island.output)
             return True
     return False
 
 
-def _add_operator(graph: Any, kind: str, factor: float, source: int, target: int) -> None:
+def _add(graph: Any, kind: str, factor: float, source: int, target: int) -> None:
+    """ABS, MUL by this factor, or a stand-in with this slope."""
     if kind == "ABS":
         graph.operator(kind, [source], [target], "AbsOptions")
-    else:
+    elif kind == "MUL":
         value = np.array([np.sign(factor)], np.int16)
         constant = graph.constant("factor", value, abs(factor))
         graph.operator(kind, [source, constant], [target], "MulOptions")
+    else:
+        graph.operator(kind, [source], [target], _OPTIONS, alpha=factor)
 
 
-def _operator(kind: str, factor: float, scales: tuple[float, float]) -> bytes:
-    """A model of one operator with int16 ends."""
+def _alone(kind: str, factor: float, ends: Sequence[tuple[str, float, int]]) -> bytes:
+    """A model of one operator of `_add`, given type, scale and zero point of both ends."""
     from ..model.tflite.writer import Graph as Writer
     from ..model.tflite.writer import write
 
     graph = Writer("operator")
-    first, second = (graph.tensor("", (1, CODES**2), "int16", scale) for scale in scales)
+    first, second = (graph.tensor("", (1, 1), *end) for end in ends)
     graph.inputs, graph.outputs = [first], [second]
-    _add_operator(graph, kind, factor, first, second)
+    _add(graph, kind, factor, first, second)
     return write([graph], "one operator")
 
 
@@ -274,24 +278,11 @@ def _choose(
         slope = float(np.float32(step * ends[1].scale / ends[0].scale))
         if slope in taken:
             continue
-        written = _codes(_stand_in(ends, slope), ends[0].dtype)
+        places = [(end.dtype, end.scale, _middle(end.dtype)) for end in ends]
+        written = _codes(_alone(_STAND_IN, slope, places), ends[0].dtype)
         if not written or known.get(written, wanted) == wanted:
             return slope, written
     return 0.0, b""
-
-
-def _stand_in(ends: tuple[Tensor, Tensor], slope: float) -> bytes:
-    """A model of one stand-in."""
-    from ..model.tflite.writer import Graph as Writer
-    from ..model.tflite.writer import write
-
-    graph = Writer("stand_in")
-    first, second = (
-        graph.tensor("", (1, CODES), end.dtype, end.scale, _middle(end.dtype)) for end in ends
-    )
-    graph.inputs, graph.outputs = [first], [second]
-    graph.operator(_STAND_IN, [first], [second], _OPTIONS, alpha=slope)
-    return write([graph], "one table")
 
 
 def _codes(data: bytes, dtype: str, kernels: str = REFERENCE) -> bytes:

@@ -49,12 +49,12 @@ class Row:
 
     def number(self, field: int, kind: Any, default: Any = 0) -> Any:
         """A scalar."""
-        at = self._at(field)
+        at = self.position(field)
         return self._get(kind, at) if at else default
 
     def table(self, field: int) -> "Row | None":
         """A referenced table, or None."""
-        at = self._at(field)
+        at = self.position(field)
         return Row(self._data, self._follow(at), self._budget) if at else None
 
     def tables(self, field: int) -> Iterator["Row"]:
@@ -70,8 +70,13 @@ class Row:
         return tuple(self._get(kind, start + kind.bytewidth * i) for i in range(count))
 
     def position(self, field: int) -> int:
-        """Position of a scalar; 0 if absent."""
-        return self._at(field)
+        """Position of a field's content; 0 if absent."""
+        self._budget.take()
+        vtable = self._table.Pos - self._get(n.SOffsetTFlags, self._table.Pos)
+        if 4 + 2 * field >= self._get(n.VOffsetTFlags, vtable):
+            return 0
+        offset = self._get(n.VOffsetTFlags, vtable + 4 + 2 * field)
+        return self._table.Pos + offset if offset else 0
 
     def positions(self, field: int, item: int) -> range:
         """Positions of a vector's items, given the size of an item."""
@@ -83,21 +88,12 @@ class Row:
         start, count = self._vector(field, 1)
         return self._data[start : start + count].decode(errors="replace")
 
-    def _at(self, field: int) -> int:
-        """Position of a field's content; 0 if absent."""
-        self._budget.take()
-        vtable = self._table.Pos - self._get(n.SOffsetTFlags, self._table.Pos)
-        if 4 + 2 * field >= self._get(n.VOffsetTFlags, vtable):
-            return 0
-        offset = self._get(n.VOffsetTFlags, vtable + 4 + 2 * field)
-        return self._table.Pos + offset if offset else 0
-
     def _follow(self, at: int) -> int:
         self._budget.take()
         return at + int(self._get(_OFFSET, at))
 
     def _vector(self, field: int, item: int) -> tuple[int, int]:
-        at = self._at(field)
+        at = self.position(field)
         if not at:
             return 0, 0
         start = self._follow(at)

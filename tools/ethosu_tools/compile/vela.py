@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ..base.errors import InputError, SetupError, UsageError, named_as
 from ..base.files import LARGEST, write_whole
 from ..boards import VelaFacts, targets
-from ..model import Model, ModelFile, debug_table, reading
+from ..model import Model, ModelFile, Tensor, debug_table, reading
 from ..model.tflite import detections
 from ..model.tflite.metadata import put
 from . import leftover, lookup, vela_defects
@@ -127,8 +127,7 @@ def _run(
         path.write_bytes(detections.with_shapes(replaced.file).data)
         with named_as(str(source), path):
             report = run_vela(path, [*options, "--output-dir", folder], python)
-            result, summary = _products(work, path)
-        row = _summary_row(summary)
+            result, row = _products(work, path)
         if database:
             write_whole(database, (work / f"{path.stem}_debug.xml").read_bytes())
         notes = {"vela_version": release(python).encode()}
@@ -181,71 +180,49 @@ def _check_sizes(source: ModelFile) -> None:
 
     A signature of a subgraph that does not exist is rejected, too: Vela leaves it out.
     """
-    _ = source.signatures
-    schema_has = _schema_of_tensors(source)
-    for number, graph in enumerate(source.graphs):
-        for index, tensor in enumerate(graph.tensors):
-            signature, blockwise, sparse = schema_has[number][index]
-            where = f"{source}: tensor {index} ({tensor.name}) of subgraph {number} has"
-            if tensor.dtype == "int4" or blockwise:
-                how = "scales of blocks" if blockwise else "values of 4 bits"
-                raise InputError(
-                    f"{where} {how}, which neither Vela nor this runtime reads: quantise the "
-                    "weights to int8, with a scale for each tensor or channel"
-                )
-            filled = sparse or not tensor.constant or len(tensor.data) == tensor.size
-            if tensor.size and not filled:
-                raise InputError(
-                    f"{where} {len(tensor.data):,} bytes of contents, but its shape "
-                    f"{list(tensor.shape)} of {tensor.dtype} needs {tensor.size:,}: the file is "
-                    "damaged"
-                )
-            for kind, shape in ("", tensor.shape), (" signature", signature):
-                if math.prod(abs(size) for size in shape) > LARGEST:
-                    raise InputError(
-                        f"{where} the shape{kind} {list(shape)}, more than {LARGEST:,} values: the "
-                        "file is damaged, or for another machine than a microcontroller"
-                    )
-
-
-class _SchemaOfTensor(NamedTuple):
-    """What LiteRT's schema has of a tensor besides; signature: of its shape, -1 is any size."""
-
-    signature: list[int]
-    blockwise: bool
-    sparse: bool
-
-
-def _schema_of_tensors(source: ModelFile) -> list[list[_SchemaOfTensor]]:
-    """The same of each tensor of each graph."""
     from ..model.tflite.writer import schema  # slow to load
 
+    _ = source.signatures
+    graphs = source.graphs
     with reading(source):
         root = schema.Model.GetRootAs(source.data)
-        graphs = [root.Subgraphs(number) for number in range(root.SubgraphsLength())]
-        return [
-            [_schema_of(graph.Tensors(index)) for index in range(graph.TensorsLength())]
-            for graph in graphs
-        ]
+        for number, graph in enumerate(graphs):
+            stored = root.Subgraphs(number)
+            for index, tensor in enumerate(graph.tensors):
+                where = f"tensor {index} ({tensor.name}) of subgraph {number} has"
+                _check_tensor(tensor, stored.Tensors(index), where)
 
 
-def _schema_of(tensor: Any) -> _SchemaOfTensor:
-    quantization = tensor.Quantization()
-    return _SchemaOfTensor(
-        [int(tensor.ShapeSignature(axis)) for axis in range(tensor.ShapeSignatureLength())],
-        quantization is not None and quantization.DetailsType() == _BLOCKWISE,
-        tensor.Sparsity() is not None,
-    )
+def _check_tensor(tensor: Tensor, stored: Any, where: str) -> None:
+    """The same for a tensor; `stored` is LiteRT's, in whose signature -1 is any size."""
+    quantization = stored.Quantization()
+    blockwise = quantization is not None and quantization.DetailsType() == _BLOCKWISE
+    if tensor.dtype == "int4" or blockwise:
+        how = "scales of blocks" if blockwise else "values of 4 bits"
+        raise InputError(
+            f"{where} {how}, which neither Vela nor this runtime reads: quantise the weights to "
+            "int8, with a scale for each tensor or channel"
+        )
+    sparse = stored.Sparsity() is not None
+    filled = sparse or not tensor.constant or len(tensor.data) == tensor.size
+    if tensor.size and not filled:
+        raise InputError(
+            f"{where} {len(tensor.data):,} bytes of contents, but its shape {list(tensor.shape)} "
+            f"of {tensor.dtype} needs {tensor.size:,}: the file is damaged"
+        )
+    signature = [int(stored.ShapeSignature(i)) for i in range(stored.ShapeSignatureLength())]
+    for kind, shape in ("", tensor.shape), (" signature", signature):
+        if math.prod(abs(size) for size in shape) > LARGEST:
+            raise InputError(
+                f"{where} the shape{kind} {list(shape)}, more than {LARGEST:,} values: the file is "
+                "damaged, or for another machine than a microcontroller"
+            )
 
 
 def _check_mode(mode: str | None, config: str, board: VelaFacts | None) -> None:
     """Reject a memory mode missing in Vela's own file; other files may define any."""
-    if (
-        mode
-        and config == targets.CONFIG_FILE
-        and board is None
-        and mode not in targets.MEMORY_MODES
-    ):
+    own = config == targets.CONFIG_FILE and board is None
+    if mode and own and mode not in targets.MEMORY_MODES:
         modes = ", ".join(f"{name} ({what})" for name, what in targets.MEMORY_MODES.items())
         raise UsageError(f"unknown memory mode {mode!r}; expected one of {modes}")
 
@@ -333,18 +310,14 @@ def _last_line(text: str) -> str:
     return re.sub(r"^[\w.]+(Error|Exception): ", "", lines[-1]).strip("'\". ")
 
 
-def _products(work: Path, source: Path) -> tuple[Path, Path]:
+def _products(work: Path, source: Path) -> tuple[Path, dict[str, str]]:
+    """The compiled model, and the target and the figures in Vela's summary."""
     compiled = work / f"{source.stem}_vela.tflite"
     summaries = list(work.glob("*_summary_*.csv"))
     if not compiled.is_file() or not summaries:
         raise InputError(f"Vela reported success but wrote no model for {source}")
-    return compiled, summaries[0]
-
-
-def _summary_row(summary: Path) -> dict[str, str]:
-    """The target and the figures in Vela's summary file."""
-    with summary.open(newline="") as file:
-        return next(csv.DictReader(file))
+    with summaries[0].open(newline="") as file:
+        return compiled, next(csv.DictReader(file))
 
 
 def _estimate(row: Mapping[str, str]) -> dict[str, float]:

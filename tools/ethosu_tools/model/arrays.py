@@ -154,9 +154,9 @@ def _random(tensor: Tensor, random: np.random.Generator, positive: bool) -> Arra
         most = _range(tensor.dtype)[1] or _NUMBERS[1]
         least = min(tensor.zero_point + 1, most)
         return random.integers(least, most, tensor.shape, tensor.dtype, endpoint=True)
-    if tensor.scale and _range(tensor.dtype) == (0, 0):
-        return random.integers(*_NUMBERS, tensor.shape, tensor.dtype, endpoint=True)
-    return random.integers(*_range(tensor.dtype), tensor.shape, tensor.dtype, endpoint=True)
+    limits = _range(tensor.dtype)
+    limits = _NUMBERS if tensor.scale and limits == (0, 0) else limits
+    return random.integers(*limits, tensor.shape, tensor.dtype, endpoint=True)
 
 
 def _range(dtype: str) -> tuple[int, int]:
@@ -362,11 +362,7 @@ def split(data: bytes, tensors: Sequence[Tensor]) -> list[Array]:
     """Arrays from the bytes of one invocation's outputs."""
     arrays, at = [], 0
     for tensor in tensors:
-        array = np.frombuffer(data, tensor.dtype, count=tensor.size // _width(tensor), offset=at)
+        array = np.frombuffer(data, tensor.dtype, count=math.prod(tensor.shape), offset=at)
         arrays.append(array.reshape(tensor.shape).copy())
         at += tensor.size
     return arrays
-
-
-def _width(tensor: Tensor) -> int:
-    return np.dtype(tensor.dtype).itemsize

@@ -57,18 +57,14 @@ def make(
         if numbers is not None:
             graph = replace(graph, operators=tuple(graph.operators[each] for each in numbers))
         numbers = numbers or range(len(graph.operators))
-        return _make(_commands(database, graph, streams, numbers))
+        entries: list[Entry] = []
+        for npu_operator, end, name in sorted(_commands(database, graph, streams, numbers)):
+            if entries and (entries[-1].npu_operator, entries[-1].name) == (npu_operator, name):
+                entries.pop()
+            entries.append(Entry(npu_operator, end, name))
+        return pack(entries)
     except (ElementTree.ParseError, LookupError, TypeError, ValueError, csv.Error, struct.error):
         return None
-
-
-def _make(commands: Iterator[tuple[int, int, str]]) -> bytes:
-    entries: list[Entry] = []
-    for npu_operator, end, name in sorted(commands):
-        if entries and (entries[-1].npu_operator, entries[-1].name) == (npu_operator, name):
-            entries.pop()
-        entries.append(Entry(npu_operator, end, name))
-    return pack(entries)
 
 
 def pack(entries: list[Entry]) -> bytes:

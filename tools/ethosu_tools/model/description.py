@@ -7,7 +7,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from ..base.errors import InputError
@@ -107,12 +107,12 @@ class ProgramDescription(Description):
     constants: dict[str, Any] = field(default_factory=dict)
     planned_bytes: int = 0
     state_bytes: int = 0
-    delegate_io: int = 0
     converted: int = 0
     nchw: bool = False
-    cpu: tuple[CpuOperator, ...] = ()
+    delegate_io: int = 0
     missing: tuple[str, ...] = ()
     external: tuple[str, ...] = ()
+    cpu: tuple[CpuOperator, ...] = ()
 
     @property
     def notes(self) -> list[str]:
@@ -134,16 +134,9 @@ class ProgramDescription(Description):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, for JSON."""
-        names = (
-            "methods",
-            "constants",
-            "planned_bytes",
-            "state_bytes",
-            "converted",
-            "nchw",
-            "delegate_io",
-        )
-        own = {name: getattr(self, name) for name in (*names, "missing", "external")}
+        own = {
+            each.name: getattr(self, each.name) for each in fields(self)[len(fields(Description)) :]
+        }
         cpu = [asdict(each) for each in self.cpu]
         return super().as_dict() | own | {"cpu": cpu, "notes": self.notes}
 

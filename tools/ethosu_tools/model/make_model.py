@@ -22,8 +22,9 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,9 @@ class Signal:
     rms: float
 
 
+PROBABILITY = Signal(-1, (), 1 / 256, -128, 0.5)
+
+
 class Net:
     """A graph with random layers."""
 
@@ -76,18 +80,10 @@ class Net:
         activation: int = RELU,
     ) -> Signal:
         """A convolution with a scale for each output channel."""
-        weights = (depth, *kernel, x.shape[3])
         y = self._signal("conv", (*_window(x, kernel, stride, padding), depth), activation)
-        self.graph.operator(
-            "CONV_2D",
-            [x.tensor, *self._weights(x, weights, axis=0)],
-            [y.tensor],
-            "Conv2DOptions",
-            padding=padding,
-            strideH=stride[0],
-            strideW=stride[1],
-            fusedActivationFunction=activation,
-        )
+        inputs = [x.tensor, *self._weights(x, (depth, *kernel, x.shape[3]), axis=0)]
+        fields = _moving(stride, padding) | {"fusedActivationFunction": activation}
+        self.graph.operator("CONV_2D", inputs, [y.tensor], "Conv2DOptions", **fields)
         return y
 
     def depthwise(
@@ -101,16 +97,11 @@ class Net:
         """A depthwise convolution with a scale for each channel."""
         shape = (*_window(x, kernel, (stride, stride), padding), x.shape[3])
         y = self._signal("depthwise", shape, activation)
+        inputs = [x.tensor, *self._weights(x, (1, *kernel, x.shape[3]), axis=3)]
+        fields = _moving((stride, stride), padding) | {"fusedActivationFunction": activation}
+        options = "DepthwiseConv2DOptions"
         self.graph.operator(
-            "DEPTHWISE_CONV_2D",
-            [x.tensor, *self._weights(x, (1, *kernel, x.shape[3]), axis=3)],
-            [y.tensor],
-            "DepthwiseConv2DOptions",
-            padding=padding,
-            strideH=stride,
-            strideW=stride,
-            depthMultiplier=1,
-            fusedActivationFunction=activation,
+            "DEPTHWISE_CONV_2D", inputs, [y.tensor], options, depthMultiplier=1, **fields
         )
         return y
 
@@ -125,17 +116,8 @@ class Net:
         window = (size, size)
         shape = (*_window(x, window, window, VALID), x.shape[3])
         y = self._like(x, kind.lower(), shape)
-        self.graph.operator(
-            kind,
-            [x.tensor],
-            [y.tensor],
-            "Pool2DOptions",
-            padding=VALID,
-            strideH=size,
-            strideW=size,
-            filterHeight=size,
-            filterWidth=size,
-        )
+        fields = _moving(window, VALID) | {"filterHeight": size, "filterWidth": size}
+        self.graph.operator(kind, [x.tensor], [y.tensor], "Pool2DOptions", **fields)
         return y
 
     def dense(self, x: Signal, depth: int, gain: float) -> Signal:
@@ -161,13 +143,13 @@ class Net:
 
     def softmax(self, x: Signal) -> Signal:
         """A softmax over the last axis."""
-        y = self._probability("softmax", x.shape)
+        y = self._like(PROBABILITY, "softmax", x.shape)
         self.graph.operator("SOFTMAX", [x.tensor], [y.tensor], "SoftmaxOptions", beta=1.0)
         return y
 
     def sigmoid(self, x: Signal) -> Signal:
         """An element-wise sigmoid."""
-        y = self._probability("sigmoid", x.shape)
+        y = self._like(PROBABILITY, "sigmoid", x.shape)
         self.graph.operator("LOGISTIC", [x.tensor], [y.tensor])
         return y
 
@@ -175,7 +157,7 @@ class Net:
         """The same real values as uint8."""
         tensor = self.graph.tensor("uint8", x.shape, "uint8", x.scale, x.zero_point + 128)
         self.graph.operator("QUANTIZE", [x.tensor], [tensor], "QuantizeOptions")
-        return Signal(tensor, x.shape, x.scale, x.zero_point + 128, x.rms)
+        return replace(x, tensor=tensor, zero_point=x.zero_point + 128)
 
     def remember(self, x: Signal, variable: str, past: int) -> Signal:
         """The last `past` frames before `x`, from a resource variable, then `x` itself.
@@ -188,25 +170,14 @@ class Net:
         before = self._like(x, "before", (1, past, *x.shape[2:]))
         graph.operator("READ_VARIABLE", [handle], [before.tensor], "ReadVariableOptions")
         window = self._like(x, "window", (1, past + x.shape[1], *x.shape[2:]))
-        graph.operator(
-            "CONCATENATION",
-            [before.tensor, x.tensor],
-            [window.tensor],
-            "ConcatenationOptions",
-            axis=1,
-        )
+        parts = [before.tensor, x.tensor]
+        graph.operator("CONCATENATION", parts, [window.tensor], "ConcatenationOptions", axis=1)
         newest = self._like(x, "newest", before.shape)
         begin = self._integers("begin", (0, -past, 0, 0))
         end = self._integers("end", window.shape)
-        strides = self._integers("strides", (1, 1, 1, 1))
-        graph.operator(
-            "STRIDED_SLICE",
-            [window.tensor, begin, end, strides],
-            [newest.tensor],
-            "StridedSliceOptions",
-            beginMask=0b1101,
-            endMask=0b1111,
-        )
+        inputs = [window.tensor, begin, end, self._integers("strides", (1, 1, 1, 1))]
+        masks: dict[str, Any] = {"beginMask": 0b1101, "endMask": 0b1111}
+        graph.operator("STRIDED_SLICE", inputs, [newest.tensor], "StridedSliceOptions", **masks)
         graph.operator("ASSIGN_VARIABLE", [handle, newest.tensor], [], "AssignVariableOptions")
         return window
 
@@ -236,13 +207,9 @@ class Net:
         tensor = self.graph.tensor(name, shape, "int8", scale, zero_point)
         return Signal(tensor, shape, scale, zero_point, rms)
 
-    def _probability(self, name: str, shape: tuple[int, ...]) -> Signal:
-        tensor = self.graph.tensor(name, shape, "int8", 1 / 256, -128)
-        return Signal(tensor, shape, 1 / 256, -128, 0.5)
-
     def _like(self, x: Signal, name: str, shape: tuple[int, ...]) -> Signal:
         tensor = self.graph.tensor(name, shape, "int8", x.scale, x.zero_point)
-        return Signal(tensor, shape, x.scale, x.zero_point, x.rms)
+        return replace(x, tensor=tensor, shape=shape)
 
     def finish(self, *outputs: Signal | int, others: Sequence[Graph] = ()) -> bytes:
         """The file; `outputs` follow those that layers have added to the graph."""
@@ -338,6 +305,11 @@ def remember_from(init: Graph, net: Net, x: Signal, variable: str, past: int) ->
     init.operator("VAR_HANDLE", [], [handle], "VarHandleOptions", sharedName=variable)
     init.operator("ASSIGN_VARIABLE", [handle, values], [], "AssignVariableOptions")
     return net.remember(x, variable, past)
+
+
+def _moving(stride: tuple[int, int], padding: int) -> dict[str, Any]:
+    """Options of a window that moves over an image."""
+    return {"padding": padding, "strideH": stride[0], "strideW": stride[1]}
 
 
 def _window(

@@ -231,12 +231,10 @@ def listing(model: Model) -> str:
     lines = []
     for name, row in sorted(of_model(model).items()):
         default = int(row.default) if isinstance(row.default, bool) else row.default
-        lines.append(f"{name}={default}".ljust(60) + f" # ({row.kind.__name__}) {_note(row)}")
+        effect = "" if row.effect is Effect.YES else f"{row.effect.value}: "
+        note = f" # ({row.kind.__name__}) {effect}{row.does}"
+        lines.append(f"{name}={default}".ljust(60) + note)
     return "\n".join(lines)
-
-
-def _note(row: Parameter) -> str:
-    return row.does if row.effect is Effect.YES else f"{row.effect.value}: {row.does}"
 
 
 def file_lines(text: str) -> list[str]:

@@ -322,13 +322,10 @@ def _elf_of(data: Data, resources: contextlib.ExitStack) -> Path:
         )
     folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="ethosu-data-")))
     elf = folder / data.file.name
-    elf.write_bytes(_ELF.pack(*_ELF_START, *_segment(data.address, len(content))) + content)
+    # A program header: PT_LOAD, right after the headers, PF_R, without an alignment.
+    segment = 1, _ELF.size, data.address, data.address, len(content), len(content), 4, 1
+    elf.write_bytes(_ELF.pack(*_ELF_START, *segment) + content)
     return elf
-
-
-def _segment(address: int, size: int) -> tuple[int, ...]:
-    """A program header: PT_LOAD, right after the headers, PF_R, without an alignment."""
-    return 1, _ELF.size, address, address, size, size, 4, 1
 
 
 def _dump(dump: Dump, file: BinaryIO) -> str:
@@ -338,20 +335,12 @@ def _dump(dump: Dump, file: BinaryIO) -> str:
 
 def _memories(model: Model, settings: Settings) -> list[str]:
     """The plugin's options for memories of another size than the board has."""
-    sizes = {
-        "ITCM": _tcm(settings, "{cpu}.CFGITCMSZ"),
-        "DTCM": _tcm(settings, "{cpu}.CFGDTCMSZ"),
-    }
+    # KiB of a TCM by its code (Arm 101051, Cortex-M55 TRM: CFGITCMSZ).
+    sizes = {name: 1 << settings.get(f"{{cpu}}.CFG{name}SZ") - 1 for name in ("ITCM", "DTCM")}
     if "SSRAM" in model.memories:
         sizes["SSRAM"] = settings.get("{board}.FPGA_SRAM_SIZE") * 1024
         sizes["ISRAM"] = settings.get("{sse}.NUMVMBANK") * settings.get("{sse}.VM_BANK_SIZE")
     return [f"size={name}:{size}" for name, size in sizes.items() if size != model.memories[name]]
-
-
-def _tcm(settings: Settings, name: str) -> int:
-    """KiB of a TCM by its code (Arm 101051, Cortex-M55 TRM: CFGITCMSZ)."""
-    code: int = settings.get(name)
-    return 1 << code - 1
 
 
 def _semihosting(settings: Settings, images: Sequence[Path]) -> list[str]:

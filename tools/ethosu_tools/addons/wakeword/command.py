@@ -136,13 +136,11 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         raise InputError(f"{folder} cannot be written: {error.strerror}") from error
     ui.note(f"opening {args.on}")
     with _open(args.on, chosen, npu, rom, board.name) as listener:
-        heard, differing = zip(
-            *(
-                _listen(listener, sound, chosen, reference, ui)
-                for sound, reference in zip(sounds, expected, strict=True)
-            ),
-            strict=True,
-        )
+        results = [
+            _listen(listener, sound, chosen, reference, ui)
+            for sound, reference in zip(sounds, expected, strict=True)
+        ]
+    heard, differing = zip(*results, strict=True)
     drawn = [(each.title, each.samples, found) for each, found in zip(sounds, heard, strict=True)]
     shown = picture.draw(npu, chosen, drawn)
     write_whole(folder / "heard.svg", shown.encode())
@@ -337,21 +335,14 @@ def _verdict(name: str, result: Result) -> str:
 
 def render(data: dict[str, Any]) -> str:
     """Report the detections and the comparison, and how to continue by hand."""
-    return "\n".join(
-        [
-            *(
-                f"{sound['title']}: {result['verdict']}"
-                for sound in data["sounds"]
-                for result in sound["words"].values()
-            ),
-            *_hint(data),
-            "",
-            *_comparison(data),
-            f"Picture: {_short(Path(data['picture']))}",
-            "",
-            *_next_steps(data),
-        ]
-    )
+    lines = [
+        f"{sound['title']}: {result['verdict']}"
+        for sound in data["sounds"]
+        for result in sound["words"].values()
+    ]
+    lines += [*_hint(data), "", *_comparison(data)]
+    lines += [f"Picture: {_short(Path(data['picture']))}", "", *_next_steps(data)]
+    return "\n".join(lines)
 
 
 def _comparison(data: Mapping[str, Any]) -> Iterator[str]:

@@ -43,18 +43,6 @@ class Buffer:
     scratch_of: int | None = None
 
 
-@dataclass(frozen=True)
-class LiveRange:
-    """The time from a tensor's first write to its last use, both inclusive."""
-
-    first: int
-    last: int
-
-    def overlaps(self, other: LiveRange) -> bool:
-        """Whether both are live at the same time."""
-        return self.first <= other.last and other.first <= self.last
-
-
 def find_buffers(schedule: Schedule, original: Schedule, *, share: bool) -> list[Buffer] | None:
     """All memory that is needed; with `share`, results replace operands where that is safe.
 
@@ -73,8 +61,11 @@ def find_buffers(schedule: Schedule, original: Schedule, *, share: bool) -> list
     return _extend_concurrent(schedule, buffers) + _npu_buffers(schedule) + gaps
 
 
-def live_ranges(graph: Graph) -> dict[int, LiveRange]:
-    """Lifetime of each tensor that is used."""
+def live_ranges(graph: Graph) -> dict[int, Block]:
+    """Lifetime of each tensor that is used, as blocks without a size.
+
+    It is the time from the first write to the last use.
+    """
     end = len(graph.operators) + 1
     first: dict[int, int] = dict.fromkeys(graph.inputs, 0)
     last: dict[int, int] = {}
@@ -88,7 +79,7 @@ def live_ranges(graph: Graph) -> dict[int, LiveRange]:
         if graph.tensors[index].variable:
             first[index], last[index] = 0, end
     # Tensors that are read but never written keep their contents from before the inference.
-    return {i: LiveRange(first.get(i, 0), last.get(i, 0)) for i in {**first, **last} if i >= 0}
+    return {i: Block(0, first.get(i, 0), last.get(i, 0)) for i in {**first, **last} if i >= 0}
 
 
 def _timed(graph: Graph) -> Iterable[tuple[int, Operator]]:
@@ -160,7 +151,7 @@ def _call_times(graph: Graph) -> list[int]:
     return [time for time, operator in _timed(graph) if operator.on_npu]
 
 
-def _within(times: Sequence[int], live: LiveRange) -> Sequence[int]:
+def _within(times: Sequence[int], live: Block) -> Sequence[int]:
     """Those of the sorted times that are within a live range."""
     return times[bisect_left(times, live.first) : bisect_right(times, live.last)]
 
@@ -171,7 +162,7 @@ def _has_new_conflict(buffers: Sequence[Buffer], original: Graph) -> bool:
     fixed = [buffer for buffer in buffers if buffer.block.offset is not None]
     pairs = ((fixed[a], fixed[b]) for a, b in coexisting([each.block for each in fixed]))
     return any(
-        a.block.conflicts(b.block) and not before[a.tensors[0]].overlaps(before[b.tensors[0]])
+        a.block.conflicts(b.block) and not before[a.tensors[0]].coexists(before[b.tensors[0]])
         for a, b in pairs
     )
 

@@ -3,7 +3,7 @@
 
 ways.py       the ways: TFLite's kernels, Vela and the simulated NPU
 observe.py    values of layers while the simulator runs a compiled model
-compared.py   how far two values differ
+sides.py      the two sides, and how far their values differ
 search.py     the search: observed values first, then cuts of the model
 shrink.py     the smallest cut that shows the difference
 registers.py  registers in which two compiled models differ

@@ -10,9 +10,8 @@ from ...base.errors import InputError, MismatchError
 from ...model.arrays import Array
 from ...sim.difference import Difference
 from . import registers
-from .compared import compared
 from .observe import Record
-from .sides import Side
+from .sides import Side, compared
 
 
 def compare(a: Side, b: Side, tolerance: float | None) -> dict[str, Any]:

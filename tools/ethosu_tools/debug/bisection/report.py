@@ -212,14 +212,13 @@ def _repro_text(report: Report) -> Iterator[str]:
     yield from ("## How to reproduce", "")
     repro, files, search = report.repro, report.files, report.search
     if repro is None:
-        yield "No part of the model alone shows it: attach the model and the compiled file."
-        yield ""
+        text = "No part of the model alone shows it: attach the model and the compiled file."
+        yield from (text, "")
         return
     cut = repro.trial.cuts[1]
     count = len(cut.operators)
     what = "1 operator" if count == 1 else f"{count} operators"
-    yield f"`{files['model']}` has {what} of the model:"
-    yield ""
+    yield from (f"`{files['model']}` has {what} of the model:", "")
     whole = search.b.contents
 
     def tensors(numbers: Sequence[int]) -> str:
@@ -235,11 +234,9 @@ def _repro_text(report: Report) -> Iterator[str]:
         yield ""
         yield from _values_text(report)
     elif report.alone:
-        yield f"With the inputs in `{files['inputs']}`: {report.alone}"
-        yield ""
+        yield from (f"With the inputs in `{files['inputs']}`: {report.alone}", "")
     else:
-        yield f"Alone, with the inputs in `{files['inputs']}`, both sides agree."
-        yield ""
+        yield from (f"Alone, with the inputs in `{files['inputs']}`, both sides agree.", "")
     yield from _commands_text(search, files, len(repro.inputs))
 
 
@@ -262,22 +259,18 @@ def _commands_text(search: Search, files: dict[str, str], steps: int) -> Iterato
     a, b = search.a.way, search.b.way
     npus = [way for way in (a, b) if isinstance(way, Npu)]
     if "model_a" not in files and npus:
-        yield "With these tools:"
-        yield ""
+        yield from ("With these tools:", "")
         words = ["ethosu", "bisect", model, "--inputs", inputs, *_options(npus[0], "")]
         if len(npus) > 1:
             words += _options(npus[1], "other-")
-        yield f"    {shlex.join(words)}"
-        yield ""
+        yield from (f"    {shlex.join(words)}", "")
     if npus:
-        yield "With Vela and TensorFlow Lite:"
-        yield ""
+        yield from ("With Vela and TensorFlow Lite:", "")
         for way in npus:
             yield f"    {shlex.join(_vela(way, model))}    # Vela {way.release}"
         compiled = f"output/{Path(model).stem}_vela.tflite"
         words = ["ethosu", "run", compiled, "--input", inputs, "--reference", model]
-        yield f"    {shlex.join(words)}"
-        yield ""
+        yield from (f"    {shlex.join(words)}", "")
     names = {operator.name for operator in search.a.contents.graph.operators}
     # The reference kernel of SUM takes int8 for uint8 if the model is not changed for it.
     kernels = BUILTIN if "SUM" in names else kernels_for(search.a.contents.file)

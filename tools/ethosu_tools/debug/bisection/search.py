@@ -18,8 +18,7 @@ from ...base.errors import InputError
 from ...model import ModelFile
 from ...model.tflite.cut import Cut
 from ...sim.difference import Difference
-from .compared import compared
-from .sides import Known, Side, is_same_structure, match, reference_values
+from .sides import Known, Side, compared, is_same_structure, match, reference_values
 from .ways import Steps
 
 
@@ -223,12 +222,15 @@ class Search:
                 high = middle
         return layers[high]
 
-    def _prefix(self, layer: int) -> Trial | None:
-        given: Known = {
+    def given(self) -> Known:
+        """Values of the model's inputs."""
+        return {
             tensor: [step[place] for step in self.a.steps]
             for place, tensor in enumerate(self.a.contents.graph.inputs)
         }
-        return self.try_layers(range(layer + 1), given)
+
+    def _prefix(self, layer: int) -> Trial | None:
+        return self.try_layers(range(layer + 1), self.given())
 
     def _try(self, numbers: Collection[int], values: Known) -> Trial | None:
         cuts = self.a.contents.cut(numbers), self.b.contents.cut(numbers)

@@ -34,11 +34,7 @@ def shrink(search: Search, found: Found) -> Repro | None:
     try:
         values = search.recorded()
     except InputError:  # LiteRT has no such operator: only the model's own inputs are known
-        graph = search.a.contents.graph
-        values = {
-            tensor: [step[place] for step in search.a.steps]
-            for place, tensor in enumerate(graph.inputs)
-        }
+        values = search.given()
     for layers in _candidates(search, found):
         trial = search.try_layers(layers, values)
         if trial:
@@ -80,13 +76,9 @@ def _pruned(
 
 def _with_inputs(search: Search, trial: Trial, values: Known) -> Repro:
     """With the inputs up to the first step that differs; the others are not needed."""
-    if search.a.contents.stateful or not trial.differences:
-        steps = range(len(search.a.steps))
-        if trial.differences:
-            steps = range(min(each.first for each in trial.differences.values()) + 1)
-    else:
-        first = min(each.first for each in trial.differences.values())
-        steps = range(first, first + 1)
+    firsts = [each.first for each in trial.differences.values()]
+    last = min(firsts, default=len(search.a.steps) - 1)
+    steps = range(last if firsts and not search.a.contents.stateful else 0, last + 1)
     cut, _ = trial.cuts
     inputs = [[values[tensor][step] for tensor in cut.inputs] for step in steps]
     return Repro(trial, inputs, inputs)

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from ...base.errors import InputError
 from ...model import ModelFile, Tensor
 from ...model.arrays import Array
 from ...model.tflite.cut import Whole
 from ...sim.difference import Difference
 from ...sim.oracle import Oracle
-from .compared import compared
 from .observe import Record, record, values
 from .ways import Npu, Outcome, Reference, Steps, Way
 
@@ -113,16 +114,31 @@ class Side:
             _, wanted = reference_values(self.whole, self.steps)
         except InputError:
             return
-        self.distrusted = {
-            tensor
+        shown = {
+            tensor: compared(wanted[tensor], fresh.known.get(tensor, ()))
             for tensor in self.known.keys() - {*self.whole.graph.outputs}
-            if tensor not in fresh.known or not _is_equal(fresh.known[tensor], wanted[tensor])
         }
+        self.distrusted = {t for t, each in shown.items() if each is None or each.differing}
 
 
-def _is_equal(found: Sequence[Array], expected: Sequence[Array]) -> bool:
-    difference = compared(expected, found)
-    return difference is not None and not difference.differing
+def compared(
+    expected: Sequence[Array],
+    found: Sequence[Array],
+    tensors: tuple[Tensor, Tensor] | None = None,
+    tolerance: float | None = None,
+) -> Difference | None:
+    """The difference of side B's values, `found`, from side A's; None if their numbers differ.
+
+    The shapes of a tensor may differ between two models, and its type, whose raw values count then.
+    """
+    sizes = [[each.size for each in side] for side in (expected, found)]
+    if sizes[0] != sizes[1] or not sum(sizes[0]):
+        return None
+    ours: Sequence[Array] = [np.reshape(b, a.shape) for a, b in zip(expected, found, strict=True)]
+    theirs = expected
+    if tolerance is None and [a.dtype for a in theirs] != [b.dtype for b in ours]:
+        ours, theirs = ([each.astype(np.float64) for each in side] for side in (ours, theirs))
+    return Difference.of(ours, theirs, tensors and tensors[::-1], tolerance)
 
 
 def _check_source(file: ModelFile, source: ModelFile) -> None:

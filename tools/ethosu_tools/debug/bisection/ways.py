@@ -93,16 +93,8 @@ class Npu:
     def run(self, source: ModelFile, steps: Steps) -> Outcome:
         """The outputs of a model; a crash of Vela and an error of the NPU are outcomes too."""
         try:
-            return simulate(self.compile(source), steps)
+            return simulation.outputs(self.compile(source), steps)
         except CannotRunError:
             raise
-        except InputError as error:
+        except (InputError, BoardError) as error:
             return str(error)
-
-
-def simulate(compiled: ModelFile, steps: Steps) -> Outcome:
-    """The simulator's outputs of a compiled model."""
-    try:
-        return simulation.outputs(compiled, steps)
-    except (InputError, BoardError) as error:
-        return str(error)

@@ -100,7 +100,9 @@ class Whole:
         kept = self._with_handles(numbers)
         written = {tensor for number in kept for tensor in self.operators[number].outputs}
         read = [t for number in kept for t in self.operators[number].inputs if t >= 0]
-        inputs = [t for t in dict.fromkeys(read) if t not in written and self._is_fed(t)]
+        tensors = self.graph.tensors
+        stored = {t for t in read if tensors[t].constant or tensors[t].variable}
+        inputs = [t for t in dict.fromkeys(read) if t not in written | stored]
         inputs.sort(key=self._position)
         outputs = self._outputs(kept)
         return Cut(self._write(kept, inputs, outputs), tuple(kept), tuple(inputs), tuple(outputs))
@@ -111,11 +113,6 @@ class Whole:
         if handles:
             handles |= {n for n, each in enumerate(self.operators) if each.name == _CALL}
         return sorted({*numbers, *handles})
-
-    def _is_fed(self, tensor: int) -> bool:
-        """Whether a tensor that no operator of a cut writes is an input of it."""
-        one = self.graph.tensors[tensor]
-        return not one.constant and not one.variable
 
     def _position(self, tensor: int) -> tuple[bool, int]:
         """Inputs of the whole model keep their order, and come first."""
@@ -137,34 +134,25 @@ class Whole:
 
     def _write(self, kept: list[int], inputs: list[int], outputs: list[int]) -> bytes:
         main, *others = self._model.subgraphs
-        graph = self._graph(main, kept, [*inputs, *outputs])
-        graph.inputs, graph.outputs = (
-            [self._numbers[tensor] for tensor in tensors] for tensors in (inputs, outputs)
-        )
+        graph = self._graph(main, kept, inputs, outputs)
         called = any(_calls(operator) for _, operator in graph.operators)
-        more = [self._all(other) for other in others] if called else []
+        more = [  # complete
+            self._graph(other, range(len(other.operators)), other.inputs, other.outputs)
+            for other in (others if called else ())
+        ]
         return write([graph, *more], f"operators {_ranges(kept)} of a larger model")
 
-    def _all(self, subgraph: Any) -> Graph:
-        """Another subgraph, complete."""
-        used = [*_list(subgraph.inputs), *_list(subgraph.outputs)]
-        graph = self._graph(subgraph, range(len(subgraph.operators)), used)
-        graph.inputs, graph.outputs = (
-            [self._numbers[tensor] for tensor in _list(tensors)]
-            for tensors in (subgraph.inputs, subgraph.outputs)
-        )
-        return graph
-
-    def _graph(self, subgraph: Any, kept: Iterable[int], used: Iterable[int]) -> Graph:
+    def _graph(self, subgraph: Any, kept: Iterable[int], inputs: Any, outputs: Any) -> Graph:
         """A graph of some operators, and of the tensors that these use."""
         graph = Graph(text(subgraph.name) or "main")
         operators = [subgraph.operators[number] for number in kept]
-        tensors = {*used}
+        tensors = {*_list(inputs), *_list(outputs)}
         for operator in operators:
             for numbers in (operator.inputs, operator.outputs, operator.intermediates):
                 tensors |= {number for number in _list(numbers) if number >= 0}
         order = sorted(tensors)
-        self._numbers = {number: place for place, number in enumerate(order)} | {-1: -1}
+        places = {number: place for place, number in enumerate(order)} | {-1: -1}
+        graph.inputs, graph.outputs = ([places[t] for t in _list(ts)] for ts in (inputs, outputs))
         for number in order:
             tensor = copy(subgraph.tensors[number])
             data = self._model.buffers[tensor.buffer].data
@@ -172,7 +160,7 @@ class Whole:
         for operator in operators:
             one = copy(operator)
             for field in ("inputs", "outputs", "intermediates"):
-                setattr(one, field, [self._numbers[t] for t in _list(getattr(operator, field))])
+                setattr(one, field, [places[t] for t in _list(getattr(operator, field))])
             code = self._model.operatorCodes[operator.opcodeIndex]
             kind = kind_of(code)
             if not kind:
