@@ -322,9 +322,7 @@ def _parts(
 ) -> Iterator[tuple[int, int, tuple[str, int] | None]]:
     """Split the image into spans that the board has in a file, and spans that the host sends."""
     at = 0
-    for offset, length, path in sorted(
-        (offset, length, path) for path, (offset, length) in copied.items()
-    ):
+    for path, (offset, length) in sorted(copied.items(), key=lambda item: item[1]):
         yield at, offset, None
         yield offset, offset + length, (path, offset)
         at = offset + length

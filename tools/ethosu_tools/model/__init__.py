@@ -12,7 +12,7 @@ reader.py       wraps the C library's description of a file
 """
 
 from .case import Case
-from .description import CpuOperator, Description, ProgramDescription
+from .description import Description, ProgramDescription
 from .file import BOARD, LATENCY, SOURCE, Model, ModelFile, describe, is_model, read_data, reading
 from .graph import DTYPES, Graph, Method, NpuOperator, Operator, Tensor, Value
 from .kinds import ANY, BUNDLE, DATA, PROGRAM, PROGRAMS, RUNNABLE, TFLITE, data_path
@@ -32,7 +32,6 @@ __all__ = [
     "TFLITE",
     "Call",
     "Case",
-    "CpuOperator",
     "Description",
     "Graph",
     "Method",

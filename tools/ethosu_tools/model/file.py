@@ -197,8 +197,7 @@ class ModelFile:
     @property
     def graph(self) -> Graph:
         """The main graph of a `.tflite`."""
-        with reading(self):
-            return self._reader.graphs[0]
+        return self.graphs[0]
 
     @property
     def methods(self) -> dict[str, Method]:

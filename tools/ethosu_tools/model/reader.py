@@ -28,17 +28,8 @@ from .graph import (
     Value,
 )
 
-_KINDS = {
-    "ETHOSU_KIND_NULL": "null",
-    "ETHOSU_KIND_INT": "int",
-    "ETHOSU_KIND_BOOL": "bool",
-    "ETHOSU_KIND_DOUBLE": "double",
-    "ETHOSU_KIND_TEXT": "string",
-    "ETHOSU_KIND_TENSOR": "tensor",
-    "ETHOSU_KIND_INTS": "ints",
-    "ETHOSU_KIND_TENSORS": "tensors",
-    "ETHOSU_KIND_OTHER": "other",
-}
+# Kinds of values: the library's names, without ETHOSU_KIND_.
+_KINDS = "NULL INT BOOL DOUBLE TEXT TENSOR INTS TENSORS OTHER"
 _SCALARS = {"int": np.int64, "bool": np.bool_, "double": np.float64}
 _NOT_STATED = 2**32 - 1
 LARGEST = 2**31 - 1  # of a file
@@ -243,7 +234,9 @@ class Reader:
 
     @cached_property
     def _kinds(self) -> dict[int, str]:
-        return {getattr(self._library, name): kind for name, kind in _KINDS.items()}
+        kinds = {f"ETHOSU_KIND_{name}": name.lower() for name in _KINDS.split()}
+        kinds["ETHOSU_KIND_TEXT"] = "string"  # as ExecuTorch calls it
+        return {getattr(self._library, name): kind for name, kind in kinds.items()}
 
     def _place(self, span: Any, named: bytes | None = None) -> int:
         """Offset in the file, or in the data file as if that followed it."""

@@ -64,19 +64,18 @@ def tree_of(content: Mapping[str, bytes]) -> Tree:
     return tree
 
 
-def read_tree(path: Path) -> Tree:
-    """Files below a directory except Python's caches, or one file, as a tree."""
-    return _read_tree(path, ())
+def read_tree(path: Path, above: tuple[Path, ...] = ()) -> Tree:
+    """Files below a directory except Python's caches, or one file, as a tree.
 
-
-def _read_tree(path: Path, above: tuple[Path, ...]) -> Tree:
+    `above`: the directories that it is in.
+    """
     try:
         if path.is_dir():
             folder = path.resolve()
             if folder in above:  # two such links would be an infinite loop
                 raise InputError(f"{path} cannot be read: it is a link to one of its parents")
             return {
-                entry.name: _read_tree(entry, (*above, folder))
+                entry.name: read_tree(entry, (*above, folder))
                 if entry.is_dir()
                 else read_whole(entry)
                 for entry in sorted(path.iterdir())

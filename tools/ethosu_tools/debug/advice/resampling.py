@@ -99,11 +99,8 @@ def reverse_v2(site: Site) -> bool:
     axis = int(axes.ravel()[0]) % len(shape)
     if not 1 < shape[axis] <= _MOST_SLICES:
         return False
-    slices = []
-    for place in reversed(range(shape[axis])):
-        begin, end = [0] * len(shape), list(shape)
-        begin[axis], end[axis] = place, place + 1
-        slices.append(site.cut(site.source, begin, end))
+    places = reversed(range(shape[axis]))
+    slices = [site.cut(site.source, *_line(shape, axis, place)) for place in places]
     site.reshape(site.join(slices, axis), shape, site.target)
     return True
 
@@ -146,7 +143,7 @@ def _between(site: Site, image: int, axis: int, factor: int, *, centres: bool) -
 
 
 def _line(shape: Sequence[int], axis: int, at: int) -> tuple[list[int], list[int]]:
-    """Begin and end of a row or a column."""
+    """Begin and end of a slice, such as a row or a column."""
     begin, end = [0] * len(shape), list(shape)
     begin[axis], end[axis] = at, at + 1
     return begin, end

@@ -140,12 +140,11 @@ def change(
 
 def candidates(reasons: Sequence[Leftover]) -> list[tuple[Rewrite, list[str]]]:
     """The rows of the table for operators that stay on the CPU."""
-    found = []
-    for rewrite in rewrites.TABLE:
-        outputs = [each.output for each in reasons if each.operator == rewrite.operator]
-        if outputs:
-            found.append((rewrite, outputs))
-    return found
+    rows = (
+        (rewrite, [each.output for each in reasons if each.operator == rewrite.operator])
+        for rewrite in rewrites.TABLE
+    )
+    return [(rewrite, outputs) for rewrite, outputs in rows if outputs]
 
 
 def try_all(

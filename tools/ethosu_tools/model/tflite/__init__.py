@@ -7,24 +7,11 @@ cut.py         writes some operators of a file as a new one; the same
 signatures.py  one signature of a file with several, as a model of its own (imported explicitly)
 """
 
-from .. import DTYPES, Description, Graph, NpuOperator, Operator, Tensor, describe, reading
+from .. import Graph, Operator, Tensor, describe, reading
 from ..description import OFFSETS_NAME
-from ..graph import NPU_OPERATOR
 from ..reader import Reader
 
-__all__ = [
-    "DTYPES",
-    "NPU_OPERATOR",
-    "OFFSETS_NAME",
-    "Description",
-    "Graph",
-    "NpuOperator",
-    "Operator",
-    "Tensor",
-    "describe",
-    "parse",
-    "reading",
-]
+__all__ = ["OFFSETS_NAME", "Graph", "Operator", "Tensor", "describe", "parse", "reading"]
 
 
 def parse(data: bytes) -> list[Graph]:

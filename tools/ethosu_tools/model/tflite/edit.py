@@ -191,5 +191,6 @@ class Site(Graph):
         self.operators.append((self._document.kind(self.old), operator))
         return out
 
-    def _add_tensor(self, *arguments: Any) -> int:
-        return self._base + super()._add_tensor(*arguments)
+    def tensor(self, *arguments: Any, **options: Any) -> int:
+        """The number of a new tensor, behind those of the model."""
+        return self._base + super().tensor(*arguments, **options)

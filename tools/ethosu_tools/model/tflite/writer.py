@@ -74,14 +74,26 @@ class Graph:
         zero_point: int = 0,
         axis: int = 0,
         variable: bool = False,
+        data: bytes = b"",
     ) -> int:
-        """A tensor without data; several scales mean one per channel, along `axis`.
+        """A tensor, a constant with `data`; several scales mean one per channel, along `axis`.
 
         A `variable` keeps its values between inferences.
         """
-        index = self._add_tensor(name, shape, dtype, b"", scale, zero_point, axis)
-        self.tensors[-1][0].isVariable = variable
-        return index
+        tensor = schema.TensorT()
+        tensor.name = name
+        tensor.shape = list(shape)
+        tensor.type = getattr(schema.TensorType, dtype.upper())
+        tensor.isVariable = variable
+        if scale is not None:
+            scales = np.atleast_1d(np.asarray(scale, np.float32))
+            quantization = schema.QuantizationParametersT()
+            quantization.scale = scales.tolist()
+            quantization.zeroPoint = [zero_point] * len(scales)
+            quantization.quantizedDimension = axis
+            tensor.quantization = quantization
+        self.tensors.append((tensor, data))
+        return len(self.tensors) - 1
 
     def constant(
         self,
@@ -92,8 +104,8 @@ class Graph:
         axis: int = 0,
     ) -> int:
         """A tensor whose values are stored in the file."""
-        data = np.asarray(array).tobytes()
-        return self._add_tensor(name, array.shape, array.dtype.name, data, scale, zero_point, axis)
+        dtype, data = array.dtype.name, np.asarray(array).tobytes()
+        return self.tensor(name, array.shape, dtype, scale, zero_point, axis, data=data)
 
     def operator(
         self,
@@ -124,30 +136,6 @@ class Graph:
             operator.builtinOptionsType = getattr(schema.BuiltinOptions, options)
             operator.builtinOptions = table
         self.operators.append((kind, operator))
-
-    def _add_tensor(
-        self,
-        name: str,
-        shape: Sequence[int],
-        dtype: str,
-        data: bytes,
-        scale: float | np.ndarray | None,
-        zero_point: int,
-        axis: int,
-    ) -> int:
-        tensor = schema.TensorT()
-        tensor.name = name
-        tensor.shape = list(shape)
-        tensor.type = getattr(schema.TensorType, dtype.upper())
-        if scale is not None:
-            scales = np.atleast_1d(np.asarray(scale, np.float32))
-            quantization = schema.QuantizationParametersT()
-            quantization.scale = scales.tolist()
-            quantization.zeroPoint = [zero_point] * len(scales)
-            quantization.quantizedDimension = axis
-            tensor.quantization = quantization
-        self.tensors.append((tensor, data))
-        return len(self.tensors) - 1
 
 
 def write(graphs: Sequence[Graph], description: str) -> bytes:
