@@ -10,7 +10,7 @@ check/messages.py and check/logs.toml.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,10 +76,9 @@ def decode(text: str, model: Model, firmware: Path | None = None) -> list[Findin
     # The tools' own errors join the lines of a log with bars.
     text = text.replace("\r\n", "\n").replace(" | ", "\n  ")
     matches = [
-        (match, finding)
+        (match, read(match, context))
         for pattern, read in _PATTERNS
         for match in re.finditer(pattern, text, re.MULTILINE)
-        for finding in read(match, context)
     ]
     matches += [(match, _foreign(match, each, file)) for match, each in messages.matches(text)]
     starts = sorted(match.start() for match, _ in matches)
@@ -111,14 +110,14 @@ def status(value: int) -> tuple[str, str]:
     return words, bits[0][1]
 
 
-def _npu(match: re.Match[str], context: Context) -> Iterator[Finding]:
+def _npu(match: re.Match[str], context: Context) -> Finding:
     """The NPU stopped or timed out."""
     groups = match.groupdict()
     layer = groups.get("name") or None
     if layer is None and groups.get("byte"):
         layer = context.layers(int(groups["byte"], 0))
     cause, advice = status(int(groups["status"], 0))
-    yield Finding(match[0], layer, _on_npu(layer), cause, advice)
+    return Finding(match[0], layer, _on_npu(layer), cause, advice)
 
 
 def _on_npu(layer: str | None) -> str:
@@ -127,14 +126,14 @@ def _on_npu(layer: str | None) -> str:
     return f"{kind[1]}, in an ethos-u operator" if kind else "ethos-u"
 
 
-def _word(match: re.Match[str], context: Context) -> Iterator[Finding]:
+def _word(match: re.Match[str], context: Context) -> Finding:
     """The driver's verifier rejected a command."""
     layer = context.layers(4 * int(match["word"]))
     advice = "the file was damaged, or compiled for another NPU: compile it again"
-    yield Finding(match[0], layer, _on_npu(layer), match[0].strip(), advice)
+    return Finding(match[0], layer, _on_npu(layer), match[0].strip(), advice)
 
 
-def _operator(match: re.Match[str], context: Context) -> Iterator[Finding]:
+def _operator(match: re.Match[str], context: Context) -> Finding:
     """The runtime rejected an operator."""
     number, name = int(match["number"]), match["name"]
     inside = int(match["graph"]) == 0 and number < len(context.names.operators)
@@ -144,10 +143,10 @@ def _operator(match: re.Match[str], context: Context) -> Iterator[Finding]:
         layer = None
     else:
         advice = f"`ethosu inspect {context.model} --memory` checks it with the runtime on this PC"
-    yield Finding(match[0], layer, name, match["why"], advice)
+    return Finding(match[0], layer, name, match["why"], advice)
 
 
-def _other_npu(match: re.Match[str], context: Context) -> Iterator[Finding]:
+def _other_npu(match: re.Match[str], context: Context) -> Finding:
     model, npu = match["model"], match["npu"]
     if model in (match["all"] or "").split(", "):
         cause = f"compiled for {model}, but loaded on the board's {npu}"
@@ -155,25 +154,25 @@ def _other_npu(match: re.Match[str], context: Context) -> Iterator[Finding]:
     else:
         cause = f"compiled for {model}, but the board has {match['all'] or npu}"
         advice = f"ethosu compile MODEL --npu {npu}"
-    yield Finding(match[0], None, None, cause, advice)
+    return Finding(match[0], None, None, cause, advice)
 
 
-def _memory(match: re.Match[str], context: Context) -> Iterator[Finding]:
+def _memory(match: re.Match[str], context: Context) -> Finding:
     cause = f"the NPU cannot {match['use']} memory at {match['at']}"
     advice = "load the model into memory of the board's table, such as that of ethosu.buffer()"
-    yield Finding(match[0], None, "ethos-u", cause, advice)
+    return Finding(match[0], None, "ethos-u", cause, advice)
 
 
-def _fault(match: re.Match[str], context: Context) -> Iterator[Finding]:
+def _fault(match: re.Match[str], context: Context) -> Finding:
     """A CPU fault, in code rather than in the model."""
     report = restart.parse_report(match)
     functions = report.functions(context.firmware)
     advice = functions or "pass the firmware's .elf with --firmware to see the functions"
     title = report.text.splitlines()[0].strip("* ")
-    yield Finding(title, None, None, report.summary(), advice)
+    return Finding(title, None, None, report.summary(), advice)
 
 
-def _zephyr(match: re.Match[str], context: Context) -> Iterator[Finding]:
+def _zephyr(match: re.Match[str], context: Context) -> Finding:
     """A CPU fault as Zephyr reports it (arch/arm/core/cortex_m/fault.c)."""
     kinds = r"(?:Precise|Imprecise) data bus error|Data Access Violation|Instruction [A-Z]\w+ \w+"
     address = re.search(r"(?:BFAR|MMFAR) Address: (0x[0-9a-f]+)", match[0])
@@ -189,11 +188,11 @@ def _zephyr(match: re.Match[str], context: Context) -> Iterator[Finding]:
     functions = report.functions(context.firmware)
     ask = "pass zephyr.elf with --firmware to see the function"
     advice = functions or (ask if place else "paste the lines after it, too, up to the r15/pc")
-    yield Finding(match[0].splitlines()[0], None, None, report.summary(), advice)
+    return Finding(match[0].splitlines()[0], None, None, report.summary(), advice)
 
 
 _STATUS = r".*?\(STATUS (?P<status>0x[0-9a-fA-F]+)\)(?:; operator (?P<name>.+?)\s*$)?"
-_PATTERNS: tuple[tuple[str, Callable[[re.Match[str], Context], Iterator[Finding]]], ...] = (
+_PATTERNS: tuple[tuple[str, Callable[[re.Match[str], Context], Finding]], ...] = (
     (r"NPU stopped at byte (?P<byte>\d+) of the command stream:" + _STATUS, _npu),
     (r"(?:inference took longer|NPU finished, but no interrupt)" + _STATUS, _npu),
     # Format of Arm's driver log.

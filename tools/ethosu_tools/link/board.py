@@ -370,7 +370,11 @@ class Board(Closeable):
             try:
                 if attempt > 1:
                     self._settle()
-                self._ask_for_raw_repl()
+                with self._translated(_WAITING, 2 * _PROMPT_TIMEOUT_S):
+                    self._transport.enter_raw_repl(
+                        soft_reset=False, timeout_overall=_PROMPT_TIMEOUT_S
+                    )
+                    self._check_prompt(_PROMPT_TIMEOUT_S)
                 self._is_lost = False
                 return
             except BoardTimeoutError as error:
@@ -383,11 +387,6 @@ class Board(Closeable):
                         text = f"{_WAITING}: the board at {self.port} faults before it; {sent}"
                         raise self._reset_error(text, history, summarise=False) from None
                     raise BoardTimeoutError(f"{error}; {sent}") from None
-
-    def _ask_for_raw_repl(self) -> None:
-        with self._translated(_WAITING, 2 * _PROMPT_TIMEOUT_S):
-            self._transport.enter_raw_repl(soft_reset=False, timeout_overall=_PROMPT_TIMEOUT_S)
-            self._check_prompt(_PROMPT_TIMEOUT_S)
 
     def _check_prompt(self, timeout: float) -> None:
         """Check that the board replies to this request, and not to an earlier one."""

@@ -98,11 +98,8 @@ class State:
 
 def run(torch: Any, model: Any, samples: list[tuple[Any, ...]]) -> list[list[Any]]:
     """The tensors that a module returns for some samples, one after the other, as arrays."""
-    rows = []
     with torch.no_grad():
-        for sample in samples:
-            rows.append(arrays(torch, model(*sample)))
-    return rows
+        return [arrays(torch, model(*sample)) for sample in samples]
 
 
 def arrays(torch: Any, values: Any) -> list[Any]:

@@ -45,7 +45,9 @@ class AccelModel(NativeModel):
         self._memory: list[Any] = []
         self._handle = ffi().new("struct ethosu_driver **")
         super().__init__(driver, model, data=data)
-        self.npu = self._npu_name()
+        name = ffi().new("char[20]")
+        driver.ethosu_ext_config_name(driver.ethosu_ext_config(self._driver), name)
+        self.npu = str(ffi().string(name).decode())
 
     @property
     def copied(self) -> int:
@@ -86,11 +88,6 @@ class AccelModel(NativeModel):
         if not memory:
             raise InputError(self._reason())
         return memory
-
-    def _npu_name(self) -> str:
-        name = ffi().new("char[20]")
-        self._library.ethosu_ext_config_name(self._library.ethosu_ext_config(self._driver), name)
-        return str(ffi().string(name).decode())
 
 
 def _close(driver: Any, handle: Any) -> None:

@@ -7,11 +7,7 @@ from . import accel
 PROGRAMS = (("dtc", "device-tree-compiler", "ethosu linux"),)
 
 
-def _devices() -> str:
-    return ", ".join(map(str, accel.devices()))
-
-
 CHECKS = (
     ("accel library", "--on accel", lambda: str(paths.accel_library())),
-    ("accel device", "--on accel", _devices),
+    ("accel device", "--on accel", lambda: ", ".join(map(str, accel.devices()))),
 )

@@ -23,16 +23,6 @@ _LOG_BYTES = 2000
 ROMFS_BYTES = 0x2000100
 
 
-def find_node() -> str:
-    """Path of node; SetupError if it is not found."""
-    node = shutil.which("node")
-    if node is None:
-        raise SetupError(
-            "node, which runs the board WEB, is not installed; on Debian: apt-get install nodejs"
-        )
-    return node
-
-
 class WebBoard(Closeable):
     """A running board; `port` works with `--on` and mpremote."""
 
@@ -46,7 +36,13 @@ class WebBoard(Closeable):
                 f"the ROMFS image has {len(image):,} bytes, but the board WEB has room for "
                 f"{ROMFS_BYTES:,}"
             )
-        words = [find_node(), str(paths.web_runner()), str(paths.web_image())]
+        node = shutil.which("node")
+        if node is None:
+            raise SetupError(
+                "node, which runs the board WEB, is not installed; on Debian: apt-get install "
+                "nodejs"
+            )
+        words = [node, str(paths.web_runner()), str(paths.web_image())]
         self._folder = tempfile.TemporaryDirectory(prefix="ethosu-web-")
         file = Path(self._folder.name) / "rom.img"
         file.write_bytes(image)

@@ -16,7 +16,7 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain
 
 ALIGNMENT = 16
 # Search steps after the strategies: fewer for many blocks.
@@ -86,11 +86,7 @@ def lower_bound(blocks: Sequence[Block]) -> int:
     changes = sorted(
         chain.from_iterable(((b.first, 0, b.size), (b.last, 1, -b.size)) for b in free)
     )
-    most = live = 0
-    for _, _, change in changes:
-        live += change
-        most = max(most, live)
-    return max(fixed, most)
+    return max(fixed, *accumulate((change for _, _, change in changes), initial=0))
 
 
 def coexisting(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:

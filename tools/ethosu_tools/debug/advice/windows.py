@@ -31,11 +31,9 @@ def _padded(site: Site, kernel: tuple[int, int]) -> int:
     """The input with SAME's padding."""
     _, height, width, _ = site.shape(site.source)
     strides = site.options.strideH, site.options.strideW
-    amounts = []
-    for size, each, stride in zip((height, width), kernel, strides, strict=True):
-        padding = total(size, each, stride)
-        amounts.append((padding // 2, padding - padding // 2))
-    return site.pad(site.source, amounts[0], amounts[1])
+    paddings = [total(*axis) for axis in zip((height, width), kernel, strides, strict=True)]
+    rows, columns = ((padding // 2, padding - padding // 2) for padding in paddings)
+    return site.pad(site.source, rows, columns)
 
 
 def _kernel(site: Site) -> tuple[int, int]:

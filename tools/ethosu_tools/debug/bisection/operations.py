@@ -11,6 +11,7 @@ from ...model.arrays import Array
 from ...sim.difference import Difference
 from . import registers
 from .observe import Record
+from .search import Row
 from .sides import Side, compared
 
 
@@ -23,10 +24,7 @@ def compare(a: Side, b: Side, tolerance: float | None) -> dict[str, Any]:
     if seen[0] is None or seen[1] is None:
         raise InputError(f"{a.file} and {b.file} cannot be compared: pass --source")
     rows = [*_aligned(seen[0], seen[1], tolerance), *_outputs(a, b, tolerance)]
-    layers = [
-        {"number": number, "name": name, "difference": each and each.as_dict()}
-        for number, (name, each) in enumerate(rows)
-    ]
+    layers = [Row(number, *row).as_dict() for number, row in enumerate(rows)]
     at = next((n for n, (_, each) in enumerate(rows) if each and each.differs), None)
     result = {
         "layers": layers,
