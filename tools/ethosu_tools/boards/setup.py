@@ -183,7 +183,7 @@ def every(
         return
     own, compiled = file.description.npu, file.description.compiled
     for name in [boards.full_name(board)] if board else boards.names():
-        had = [each for each in _npus(name) if each]
+        had = list(_npus(name))
         can = targets.npus_of(boards.load(name)) if board and name in boards.names() else had
         one = [each for each in can if each and each == own] or had[:1]
         for each in one if compiled else had:

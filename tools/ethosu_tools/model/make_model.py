@@ -324,13 +324,10 @@ def _window(
 
 
 MODELS: dict[str, Callable[[], bytes]] = {
-    "small_cnn": small_cnn,
-    "small_streaming": small_streaming,
+    each.__name__: each for each in (small_cnn, small_streaming)
 }
 LARGE_MODELS: dict[str, Callable[[], bytes]] = {
-    "mobilenet_v2": mobilenet_v2,
-    "mobilenet_v2_nchw": mobilenet_v2_nchw,
-    "weights_300k": weights_300k,
+    each.__name__: each for each in (mobilenet_v2, mobilenet_v2_nchw, weights_300k)
 }
 
 

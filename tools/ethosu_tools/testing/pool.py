@@ -87,7 +87,8 @@ class Place:
 
     def fits(self, needs: Needs) -> bool:
         """Whether it may meet these requirements; the NPU of a real board may be still unknown."""
-        if not needs.tags <= self.tags or (needs.board and needs.board != self._board()):
+        board = self.board if self.is_real else self._facts.name
+        if not needs.tags <= self.tags or (needs.board and needs.board != board):
             return False
         if needs.npu is None or self.npu:
             return needs.npu in (None, self.npu)
@@ -97,9 +98,6 @@ class Place:
     def own_npu(self) -> str | None:
         """Its declared NPU; an emulated board may get another one for a test."""
         return self.npu or (None if self.is_real else self._facts.npus[0])
-
-    def _board(self) -> str | None:
-        return self.board if self.is_real else self._facts.name
 
 
 class Taken:

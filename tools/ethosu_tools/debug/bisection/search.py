@@ -65,11 +65,6 @@ class Trial:
     differences: dict[int, Difference] = field(default_factory=dict)
     errors: tuple[str, str] = ("", "")
 
-    @property
-    def first(self) -> int:
-        """The first layer that differs."""
-        return min(self.differences)
-
 
 @dataclass(frozen=True)
 class Found:
@@ -190,12 +185,9 @@ class Search:
     def _cut_found(self, upto: int) -> Found:
         trial = self._prefix(upto)
         assert trial is not None
-        if not trial.differences:
-            name = self.a.contents.name(upto)
-            return Found(upto, name, None, trial.errors[0] or trial.errors[1], (), upto)
-        first = trial.first
-        name = self.a.contents.name(first)
-        return Found(first, name, trial.differences[first], "", (), upto)
+        first = min(trial.differences, default=upto)
+        measure, error = trial.differences.get(first), trial.errors[0] or trial.errors[1]
+        return Found(first, self.a.contents.name(first), measure, error, (), upto)
 
     def _find_error(self) -> Found:
         """The first layer with which a side fails."""

@@ -164,11 +164,9 @@ def _check(target: Path, data: bytes, refused: Path) -> str:
     except (OSError, _SilentError):
         return "the disk disconnected, as it does after the probe has written an image"
     if written != data:
-        raise BoardError(
-            f"{target} differs from the image: {len(written):,} bytes instead of {len(data):,}"
-            if len(written) != len(data)
-            else f"{target} differs from the image"
-        )
+        sizes = f": {len(written):,} bytes instead of {len(data):,}"
+        other = sizes if len(written) != len(data) else ""
+        raise BoardError(f"{target} differs from the image{other}")
     return "the image is on the disk"
 
 
