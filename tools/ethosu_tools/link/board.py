@@ -189,9 +189,9 @@ class Board(Closeable):
         port, received = self._transport.serial, b""
         self.start(call)
         with self._translated(what, seconds, stops=True):
-            if sent is None or port.wait_for(ready, ANSWER_TIMEOUT_S):
+            if sent is None or port.skip_to(ready, or_end=True):
                 port.write(sent or b"")
-                if port.wait_for(answer, timeout):
+                if port.skip_to(answer, timeout=timeout, or_end=True):
                     size = int(port.read_exactly(board_code.DIGITS, timeout), 16)
                     received = port.read_exactly(size + board_code.HASH_BYTES, timeout)
         self.log.add_output(self._finish(timeout, _SILENCES * timeout))

@@ -158,12 +158,15 @@ class Port:
                 del data[stop:]
         return bytes(data)
 
-    def skip_to(self, *marks: bytes) -> bytes:
+    def skip_to(
+        self, *marks: bytes, timeout: float = ANSWER_TIMEOUT_S, or_end: bool = False
+    ) -> bytes:
         """Consume input up to one of the marks, and return it; StepError after a silence.
 
         What the board sent before is kept for `take_skipped`: its timers may print at any time.
+        With `or_end`, b"" if the program on the board ended instead; its output remains to be read.
         """
-        silence, at = self._deadlines(ANSWER_TIMEOUT_S), 0
+        silence, at = self._deadlines(timeout), 0
         longest = max(map(len, marks))
         while True:
             found = [(self._received.find(mark, at), mark) for mark in marks]
@@ -172,24 +175,11 @@ class Port:
                 self.skip(self._take(end))
                 self._take(len(mark))
                 return mark
+            if or_end and EOT in self._received and _ENDED.search(self._received):
+                return b""
             at = max(0, len(self._received) - longest + 1)
             if not self._more(silence):
                 raise StepError("stopped responding")
-
-    def wait_for(self, mark: bytes, timeout: float) -> bool:
-        """Consume input up to `mark`; False if the program on the board ended instead.
-
-        In that case its output remains to be read.
-        """
-        silence, at = self._deadlines(timeout), 0
-        while self._received.find(mark, at) < 0:
-            if EOT in self._received and _ENDED.search(self._received):
-                return False
-            at = max(0, len(self._received) - len(mark) + 1)
-            if not self._more(silence):
-                raise StepError("stopped responding")
-        self.skip_to(mark)
-        return True
 
     def is_at_prompt(self) -> bool:
         """Whether the raw REPL's prompt, or a soft reset, follows what the program sent."""

@@ -166,13 +166,6 @@ class _BoardRunner(Runner):
             self.close()
             raise
 
-    def _split(self, data: bytes) -> list[Array]:
-        if len(data) != self.output_bytes:
-            raise BoardError(
-                f"the board sent {len(data)} bytes of outputs, expected {self.output_bytes}"
-            )
-        return arrays.split(data, self.outputs)
-
 
 class EmulatedRunner(_BoardRunner):
     """A model on an emulated board; model and tensors go directly into the board's memory."""
@@ -219,7 +212,7 @@ class EmulatedRunner(_BoardRunner):
             self.board.exec(code, timeout=STEP_TIMEOUT_S)
             for index in range(len(block)):
                 data = memory.read(target + index * self.output_bytes, self.output_bytes)
-                yield self._split(data)
+                yield arrays.split(data, self.outputs)
 
     def refill(self, inputs: Sequence[Array]) -> str:
         """Code for the board that fills the model's inputs with these arrays.
@@ -281,7 +274,7 @@ class EmulatedRunner(_BoardRunner):
                     size = min(window.size, tensor.size - at)
                     self.board.exec(f"_copy({window.start}, {address + at}, {size})")
                     result += memory.read(window.start, size)
-            yield self._split(bytes(result))
+            yield arrays.split(bytes(result), self.outputs)
 
 
 class SerialRunner(_BoardRunner):
@@ -343,4 +336,4 @@ class SerialRunner(_BoardRunner):
                     f"expected {len(block)} times {self.output_bytes:,}"
                 )
             for at in range(0, len(data), self.output_bytes):
-                yield self._split(data[at : at + self.output_bytes])
+                yield arrays.split(data[at : at + self.output_bytes], self.outputs)
