@@ -203,9 +203,10 @@ class Ui:
         if not self._is_terminal():
             yield lambda done, total: None
             return
-        from rich.markup import escape
-        from rich.progress import Progress
+        from rich.progress import Progress, TextColumn
 
-        with Progress(console=self.console, transient=True) as bars:
-            task = bars.add_task(escape(visible(title)), total=None)
+        _, *others = Progress.get_default_columns()
+        columns = TextColumn("{task.description}", markup=False), *others
+        with Progress(*columns, console=self.console, transient=True) as bars:
+            task = bars.add_task(visible(title), total=None)
             yield lambda done, total: bars.update(task, completed=done, total=total)
