@@ -595,7 +595,7 @@ def test_quiet_prints_errors_and_json_only(ethosu, small_models, tmp_path):
     code, out, err = ethosu(*words, "--json")
     data = json.loads(out)
     assert (code, err, data["npu"]) == (0, "", "ethos-u55-128")
-    assert data["estimate"]["cycles"] > 0 and data["inputs"][0]["dtype"] == "int8"
+    assert data["vela_estimate"]["cycles"] > 0 and data["inputs"][0]["dtype"] == "int8"
     code, out, err = ethosu("inspect", tmp_path / "none.tflite", "--quiet")
     assert (code, out) == (3, "") and "none.tflite" in one_sentence(err)
 

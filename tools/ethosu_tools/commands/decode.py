@@ -53,7 +53,10 @@ def _file(text: str) -> Path:
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Read the text and decode it."""
     text = read_whole(args.text).decode(errors="replace") if args.text else sys.stdin.read()
-    findings = decode.decode(text, open_model(ui, args.model), args.firmware)
+    file = open_model(ui, args.model)
+    findings = decode.decode(text, file, args.firmware)
+    if not file.description.compiled and any(" byte " in finding.message for finding in findings):
+        ui.warn(f"{file} is not compiled: pass the file that runs on the board to see the layer")
     if not findings:
         raise InputError(
             f"no known message found (lines read: {len(text.splitlines())}): expected one of the "

@@ -128,6 +128,7 @@ def test_a_missing_library_is_named_with_its_target(ethosu, compiled_copy, tmp_p
     ],
 )
 def test_errors_are_one_error(ethosu, compiled_copy, words, code, message):
+    before = compiled_copy.read_bytes()
     found, _, err = ethosu("inspect", *(word.format(model=compiled_copy) for word in words))
     assert found == code and message in err and len(err.strip().splitlines()) == 1
     assert compiled_copy.read_bytes() == before
