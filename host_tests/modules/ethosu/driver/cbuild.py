@@ -125,4 +125,4 @@ def test_program(folder: Path, sanitizer: str) -> Path:
 def names(*sources: str) -> list[str]:
     """Names of the tests in C sources."""
     texts = [(C / source).read_text() for source in sources]
-    return [name for text in texts for name in re.findall(r"^TEST\((\w+)\)", text, re.MULTILINE)]
+    return [name for text in texts for name in re.findall(r"^(?:DRIVER_)?TEST\((\w+)", text, re.MULTILINE)]

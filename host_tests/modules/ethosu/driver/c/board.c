@@ -312,8 +312,9 @@ int run_good(struct ethosu_driver *drv)
     return ethosu_wait(drv, true);
 }
 
-void check_error(const struct ethosu_driver *drv, int code, const char *text)
+void check_error(const struct ethosu_driver *drv, int result, int code, const char *text)
 {
+    CHECK_EQ(result, -1);
     CHECK_EQ(ethosu_ext_last_error(drv)->code, code);
     CHECK_TEXT(error_text(drv), text);
 }

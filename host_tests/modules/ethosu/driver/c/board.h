@@ -109,6 +109,15 @@ void complete(unsigned index);
 /** A driver on the first NPU, reserved. */
 struct ethosu_driver *open_driver(const char *config);
 
+/** A test that begins with this driver, `drv`. */
+#define DRIVER_TEST(name, config)                              \
+    static void with_driver_##name(struct ethosu_driver *drv); \
+    TEST(name)                                                 \
+    {                                                          \
+        with_driver_##name(open_driver(config));               \
+    }                                                          \
+    static void with_driver_##name(struct ethosu_driver *drv)
+
 /** The message for the driver's last error. */
 const char *error_text(const struct ethosu_driver *drv);
 
@@ -131,8 +140,8 @@ void start_endless(struct ethosu_driver *drv);
 /** The same, then wait; returns the result of the wait. */
 int run_good(struct ethosu_driver *drv);
 
-/** Check the driver's last error and part of its message. */
-void check_error(const struct ethosu_driver *drv, int code, const char *text);
+/** Check that a call's result is -1, and the driver's last error and part of its message. */
+void check_error(const struct ethosu_driver *drv, int result, int code, const char *text);
 
 /** Check that an inference has ended completely: hooks called in pairs, power off, handle idle. */
 void check_clean(const struct ethosu_driver *drv);

@@ -144,8 +144,8 @@ TEST(invalid_arguments_are_rejected)
 {
     struct ethosu_device_config empty = {NULL};
     power_up(0, "ethos-u55-128");
-    CHECK_EQ(init(&small, &ethosu_device_desc_u85, &ethosu_device_config_u85, NULL), -1);
-    CHECK_EQ(ethosu_ext_last_error(&small)->code, ETHOSU_EXT_E_OTHER_PRODUCT);
+    check_error(&small, init(&small, &ethosu_device_desc_u85, &ethosu_device_config_u85, NULL),
+                ETHOSU_EXT_E_OTHER_PRODUCT, "");
     CHECK_EQ(init(&small, NULL, &ethosu_device_config_u55, NULL), -1);
     CHECK_EQ(init(&small, &ethosu_device_desc_u55, NULL, NULL), -1);
     CHECK_EQ(init(&small, &ethosu_device_desc_u55, &empty, NULL), -1);

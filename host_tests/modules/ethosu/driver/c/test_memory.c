@@ -37,6 +37,12 @@ static const uint32_t *copy_to(uint32_t to)
 static uint64_t bases[3];
 static size_t sizes[3];
 
+/** Prepare this copy with `bases` and `sizes`. */
+static int prepare(struct ethosu_driver *drv, uint32_t to, unsigned flags)
+{
+    return ethosu_ext_prepare(drv, &program, copy_to(to), 56, bases, sizes, 3, flags);
+}
+
 static int prepare_copy(struct ethosu_driver *drv, uint32_t to, uint8_t *target, size_t size,
                         unsigned flags)
 {
@@ -46,7 +52,7 @@ static int prepare_copy(struct ethosu_driver *drv, uint32_t to, uint8_t *target,
     sizes[0] = 16;
     sizes[1] = size;
     sizes[2] = 0;
-    return ethosu_ext_prepare(drv, &program, copy_to(to), 56, bases, sizes, 3, flags);
+    return prepare(drv, to, flags);
 }
 
 static void run_copy(struct ethosu_driver *drv)
@@ -95,9 +101,8 @@ TEST(without_a_board_all_memory_is_reached_and_cleaned)
     CHECK_EQ(invalidated.count, 1);
 }
 
-TEST(the_npu_gets_its_own_address_of_a_memory)
+DRIVER_TEST(the_npu_gets_its_own_address_of_a_memory, "ethos-u65-256")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u65-256");
     split((struct ethosu_memory){.masters = ETHOSU_MASTERS_ALL, .npu_address = 0x50000000}, 0,
           1024);
     bus_offset = UINT64_C(1) << 36; // Arm's hook comes after the table
@@ -107,20 +112,18 @@ TEST(the_npu_gets_its_own_address_of_a_memory)
 }
 
 /** Vela gives an unused fast scratch no bytes, so the NPU needs no address for it. */
-TEST(an_empty_buffer_has_no_address)
+DRIVER_TEST(an_empty_buffer_has_no_address, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(prepare_copy(drv, 0, memory + 64, 32, 0), 0);
     bases[2] = 0xFFFFFFFFFFF0;
-    CHECK_EQ(ethosu_ext_prepare(drv, &program, copy_to(0), 56, bases, sizes, 3, 0), 0);
+    CHECK_EQ(prepare(drv, 0, 0), 0);
     CHECK_EQ(program.base[2].npu, 0);
 }
 
 /* ---- caches ---- */
 
-TEST(constants_are_cleaned_once)
+DRIVER_TEST(constants_are_cleaned_once, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(prepare_copy(drv, 32, memory + 64, 128, 0), 0);
     CHECK_EQ(flushed.count, 2);
     CHECK(has_span(&flushed, copy_to(32) + 4, 40)); // the command stream
@@ -134,27 +137,24 @@ TEST(constants_are_cleaned_once)
     CHECK_EQ(flushed.count, 2);
 }
 
-TEST(only_what_the_stream_writes_is_invalidated)
+DRIVER_TEST(only_what_the_stream_writes_is_invalidated, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(prepare_copy(drv, 32, memory + 64, 128, 0), 0);
     run_copy(drv);
     CHECK_EQ(invalidated.count, 1);
     CHECK(has_span(&invalidated, memory + 64 + 32, 16));
 }
 
-TEST(an_unverified_stream_may_write_all_but_the_constants)
+DRIVER_TEST(an_unverified_stream_may_write_all_but_the_constants, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(prepare_copy(drv, 32, memory + 64, 128, ETHOSU_EXT_NO_VERIFY), 0);
     run_copy(drv);
     CHECK_EQ(invalidated.count, 1);
     CHECK(has_span(&invalidated, memory + 64, 128));
 }
 
-TEST(the_same_program_is_not_cleaned_again)
+DRIVER_TEST(the_same_program_is_not_cleaned_again, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(run_good(drv), 0);
     CHECK_EQ(flushed.count, 4);
     CHECK_EQ(run_good(drv), 0);
@@ -165,23 +165,18 @@ TEST(the_same_program_is_not_cleaned_again)
     CHECK_EQ(flushed.count, 10);
 }
 
-TEST(shared_scratch_is_invalidated_in_one_call)
+DRIVER_TEST(shared_scratch_is_invalidated_in_one_call, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     prepare_copy(drv, 0, memory + 64, 256, 0);
     bases[2] = bases[1] + 64;
     sizes[2] = 128;
-    CHECK_EQ(
-        ethosu_ext_prepare(drv, &program, copy_to(0), 56, bases, sizes, 3, ETHOSU_EXT_NO_VERIFY),
-        0);
+    CHECK_EQ(prepare(drv, 0, ETHOSU_EXT_NO_VERIFY), 0);
     run_copy(drv);
     CHECK_EQ(invalidated.count, 1);
     CHECK(has_span(&invalidated, memory + 64, 256));
 
     bases[2] = (uintptr_t)memory + 512; // a memory of its own
-    CHECK_EQ(
-        ethosu_ext_prepare(drv, &program, copy_to(0), 56, bases, sizes, 3, ETHOSU_EXT_NO_VERIFY),
-        0);
+    CHECK_EQ(prepare(drv, 0, ETHOSU_EXT_NO_VERIFY), 0);
     run_copy(drv);
     CHECK_EQ(invalidated.count, 2);
     CHECK(has_span(&invalidated, memory + 512, 128));
@@ -197,10 +192,7 @@ TEST(fast_scratch_behind_scratch_is_cleaned_and_invalidated_with_it)
         sizes[1] = i == 0 ? 48 : 64;
         bases[2] = bases[1] + 64;
         sizes[2] = 128;
-        CHECK_EQ(ethosu_ext_prepare(drv, &program, copy_to(0), 56, bases, sizes, 3,
-                                    ETHOSU_EXT_NO_VERIFY | flags[i]),
-                 0);
-        flushed.count = invalidated.count = 0;
+        CHECK_EQ(prepare(drv, 0, ETHOSU_EXT_NO_VERIFY | flags[i]), 0);
         run_copy(drv);
         CHECK_EQ(flushed.count, 1 + i);
         CHECK_EQ(invalidated.count, 1 + i);
@@ -209,9 +201,8 @@ TEST(fast_scratch_behind_scratch_is_cleaned_and_invalidated_with_it)
     }
 }
 
-TEST(constants_that_moved_are_cleaned_again)
+DRIVER_TEST(constants_that_moved_are_cleaned_again, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(run_good(drv), 0);
     flushed.count = 0;
     good_bases[0] = (uintptr_t)memory;
@@ -242,9 +233,8 @@ TEST(the_cache_attribute_decides_what_is_cleaned_and_invalidated)
     }
 }
 
-TEST(memory_that_the_cpu_never_writes_is_not_cleaned)
+DRIVER_TEST(memory_that_the_cpu_never_writes_is_not_cleaned, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     split((struct ethosu_memory){.masters = ETHOSU_MASTERS_READ, .cpu = ETHOSU_CPU_CODE}, 0, 64);
     CHECK_EQ(prepare_copy(drv, 0, memory + 64, 32, 0), 0);
     CHECK(!has_span(&flushed, memory, 16));
@@ -290,8 +280,7 @@ TEST(a_board_that_lets_u55_write_by_m1_is_refused_at_init)
     split((struct ethosu_memory){.masters = ETHOSU_MASTERS_ALL, .port = ETHOSU_PORT_3}, 0, 512);
     ethosu_ext_memory_use(&ethosu_board);
     power_up(0, "ethos-u55-128");
-    CHECK_EQ(ethosu_init(&drv, &sim_host_npus[0], NULL, 0, 1, 1), -1);
-    check_error(&drv, ETHOSU_EXT_E_BOARD_PORT,
+    check_error(&drv, ethosu_init(&drv, &sim_host_npus[0], NULL, 0, 1, 1), ETHOSU_EXT_E_BOARD_PORT,
                 "memory 0 of the board is writable, but its port M1 (REGIONCFG 3)");
 
     memories[0].masters = ETHOSU_MASTERS_READ;
@@ -303,9 +292,8 @@ TEST(a_board_that_lets_u55_write_by_m1_is_refused_at_init)
 }
 
 /** By default base pointer 0 is behind M1: a stream that writes it can't run on Ethos-U55. */
-TEST(a_stream_that_writes_by_m1_of_u55_is_refused)
+DRIVER_TEST(a_stream_that_writes_by_m1_of_u55_is_refused, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     uint32_t words[14];
     memcpy(words, copy_to(0), sizeof words);
     words[4] = 0x00010130u;
@@ -390,8 +378,8 @@ TEST(an_npu_is_powered_only_while_in_use)
     CHECK(!powered);
 
     power_fails = true;
-    CHECK_EQ(start_good(&drv), -1);
-    check_error(&drv, ETHOSU_EXT_E_POWER, "could not switch on the NPU's clock and power");
+    check_error(&drv, start_good(&drv), ETHOSU_EXT_E_POWER,
+                "could not switch on the NPU's clock and power");
     power_fails = false;
     CHECK_EQ(run_good(&drv), 0);
 

@@ -108,8 +108,8 @@ TEST(fast_scratch_that_a_payload_states_must_be_given)
     words[6] = 36;
     CHECK_EQ(ethosu_invoke_v3(drv, words, 68, bases, sizes, 3, NULL), 0);
     sizes[2] = 1008;
-    CHECK_EQ(ethosu_invoke_v3(drv, words, 68, bases, sizes, 3, NULL), -1);
-    check_error(drv, ETHOSU_EXT_E_FAST_MEMORY, "1024 bytes of fast memory, 1008 available");
+    check_error(drv, ethosu_invoke_v3(drv, words, 68, bases, sizes, 3, NULL),
+                ETHOSU_EXT_E_FAST_MEMORY, "1024 bytes of fast memory, 1008 available");
     CHECK_EQ(ethosu_invoke_v3(drv, words, 68, bases, sizes, 2, NULL), -1);
     words[13] = 0;
     bases[2] = 0;
@@ -179,11 +179,9 @@ TEST(a_bad_action_after_the_stream_is_refused_before_the_npu_starts)
     CHECK_EQ(begins, 0);
 }
 
-TEST(a_model_for_another_npu_is_refused_with_both_names)
+DRIVER_TEST(a_model_for_another_npu_is_refused_with_both_names, "ethos-u55-256")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-256");
-    CHECK_EQ(start_good(drv), -1);
-    check_error(drv, ETHOSU_EXT_E_CONFIG_MISMATCH, "compiled for ethos-u55-128");
+    check_error(drv, start_good(drv), ETHOSU_EXT_E_CONFIG_MISMATCH, "compiled for ethos-u55-128");
     CHECK_TEXT(error_text(drv), "NPU is ethos-u55-256");
 }
 

@@ -19,8 +19,7 @@ TEST(init_rejects_an_address_without_an_npu)
 {
     struct ethosu_driver drv;
     memset(&drv, 0xA5, sizeof drv);
-    CHECK_EQ(ethosu_init(&drv, NULL, NULL, 0, 1, 1), -1);
-    CHECK_EQ(ethosu_ext_last_error(&drv)->code, ETHOSU_EXT_E_ARGUMENT);
+    check_error(&drv, ethosu_init(&drv, NULL, NULL, 0, 1, 1), ETHOSU_EXT_E_ARGUMENT, "");
     CHECK_EQ(ethosu_init(NULL, &sim_host_npus[0], NULL, 0, 1, 1), -1);
 
     CHECK_EQ(ethosu_init(&drv, &sim_host_npus[0], NULL, 0, 1, 1), -1); // reads as zeros
@@ -31,8 +30,7 @@ TEST(init_rejects_an_address_without_an_npu)
     CHECK_TEXT(error_text(&drv), "CONFIG 0xffffffff");
     inject("dead", 0);
     inject("reset-stuck", 1);
-    CHECK_EQ(ethosu_init(&drv, &sim_host_npus[0], NULL, 0, 1, 1), -1);
-    CHECK_EQ(ethosu_ext_last_error(&drv)->code, ETHOSU_EXT_E_RESET);
+    check_error(&drv, ethosu_init(&drv, &sim_host_npus[0], NULL, 0, 1, 1), ETHOSU_EXT_E_RESET, "");
     CHECK(ethosu_ext_next(NULL) == NULL);
 }
 
@@ -262,8 +260,8 @@ static void init_that_fails(void)
 
 static void init_below_a_cancel(void)
 {
-    CHECK_EQ(ethosu_init(&drivers[0], &sim_host_npus[0], NULL, 0, 1, 1), -1);
-    CHECK_EQ(ethosu_ext_last_error(&drivers[0])->code, ETHOSU_EXT_E_BUSY);
+    check_error(&drivers[0], ethosu_init(&drivers[0], &sim_host_npus[0], NULL, 0, 1, 1),
+                ETHOSU_EXT_E_BUSY, "");
 }
 
 static void cancel_on_sleep(void)
@@ -290,9 +288,8 @@ TEST(a_failed_init_ends_calls_that_wait_for_the_npu)
     }
 }
 
-TEST(deinit_of_a_reserved_running_driver_ends_everything)
+DRIVER_TEST(deinit_of_a_reserved_running_driver_ends_everything, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     start_endless(drv);
     ethosu_deinit(drv);
     CHECK_EQ(begins, ends);
@@ -304,9 +301,8 @@ TEST(deinit_of_a_reserved_running_driver_ends_everything)
     CHECK(ethosu_ext_reserve(NULL, 0, NULL) == NULL);
 }
 
-TEST(a_second_init_ends_the_running_inference)
+DRIVER_TEST(a_second_init_ends_the_running_inference, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     start_endless(drv);
     CHECK_EQ(ethosu_init(drv, &sim_host_npus[0], NULL, 0, 1, 1), 0);
     CHECK_EQ(begins, ends);
@@ -367,9 +363,8 @@ TEST(a_call_from_within_the_driver_is_refused_not_hung)
     CHECK(ethosu_ext_reserve(NULL, 0, &fault) != NULL);
 }
 
-TEST(power_requests_are_counted)
+DRIVER_TEST(power_requests_are_counted, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(ethosu_request_power(drv), 0);
     CHECK_EQ(ethosu_request_power(drv), 0);
     CHECK_EQ(reg(0, NPU_CMD), 0);
@@ -384,9 +379,8 @@ TEST(power_requests_are_counted)
     CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_POWER_UNDERFLOW);
 }
 
-TEST(power_held_by_the_user_survives_an_inference)
+DRIVER_TEST(power_held_by_the_user_survives_an_inference, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(ethosu_request_power(drv), 0);
     unsigned resets = npus[0].resets;
     CHECK_EQ(run_good(drv), 0);

@@ -36,9 +36,8 @@ static void check_refused(struct ethosu_driver *drv, int error, int code, int in
     CHECK_TEXT(error_text(drv), text);
 }
 
-TEST(a_misaligned_base_is_named_with_its_address)
+DRIVER_TEST(a_misaligned_base_is_named_with_its_address, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     uint64_t bases[3] = {(uintptr_t)memory + 8, (uintptr_t)memory, (uintptr_t)memory};
     size_t sizes[3] = {16, 16, 16};
     char address[64];
@@ -48,17 +47,15 @@ TEST(a_misaligned_base_is_named_with_its_address)
     CHECK_EQ(ethosu_ext_errno(ETHOSU_EXT_E_BASE_ALIGNMENT), ETHOSU_EXT_EINVAL);
 }
 
-TEST(a_misaligned_command_stream_is_named)
+DRIVER_TEST(a_misaligned_command_stream_is_named, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     memcpy(memory + 4, good_payload, GOOD_PAYLOAD_SIZE);
     int error = ethosu_ext_prepare(drv, &program, memory + 4, GOOD_PAYLOAD_SIZE, NULL, NULL, 0, 0);
     check_refused(drv, error, ETHOSU_EXT_E_STREAM_ALIGNMENT, -1, "command stream is at 0x");
 }
 
-TEST(memory_that_the_npu_cannot_see_is_efault)
+DRIVER_TEST(memory_that_the_npu_cannot_see_is_efault, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     uint64_t bases[3] = {(uintptr_t)memory, (uintptr_t)memory + 512, 0};
     size_t sizes[3] = {16, 256, 0};
     memories[0] =
@@ -146,13 +143,12 @@ TEST(a_stream_that_writes_read_only_memory_is_refused)
     memories[0] =
         (struct ethosu_memory){"rom", memory + 256, memory + 512, .masters = ETHOSU_MASTERS_READ};
     bases[0] += 256;
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, bases, sizes, 2, NULL), -1);
-    check_error(drv, ETHOSU_EXT_E_NOT_WRITABLE, "base pointer 0");
+    check_error(drv, ethosu_invoke_v3(drv, words, sizeof good, bases, sizes, 2, NULL),
+                ETHOSU_EXT_E_NOT_WRITABLE, "base pointer 0");
 }
 
-TEST(the_boards_port_becomes_the_regions_attribute)
+DRIVER_TEST(the_boards_port_becomes_the_regions_attribute, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     uint64_t bases[3] = {(uintptr_t)memory, (uintptr_t)memory + 512, (uintptr_t)memory + 512};
     size_t sizes[3] = {16, 16, 16};
     memories[0] = (struct ethosu_memory){"m1", memory, memory + 512, .masters = ETHOSU_MASTERS_READ,
@@ -163,12 +159,10 @@ TEST(the_boards_port_becomes_the_regions_attribute)
     CHECK_EQ(program.regioncfg, 2 | 0 << 2 | 1 << 4);
 }
 
-TEST(an_address_that_the_bus_lacks_is_refused)
+DRIVER_TEST(an_address_that_the_bus_lacks_is_refused, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     bus_offset = UINT64_C(1) << 32;
-    CHECK_EQ(start_good(drv), -1);
-    check_error(drv, ETHOSU_EXT_E_ADDRESS_WIDTH, "last address 0xffffffff");
+    check_error(drv, start_good(drv), ETHOSU_EXT_E_ADDRESS_WIDTH, "last address 0xffffffff");
     ethosu_deinit(drv);
 
     drv = open_driver("ethos-u65-256"); // has 40 bits
@@ -180,9 +174,8 @@ TEST(an_address_that_the_bus_lacks_is_refused)
     CHECK_EQ(ethosu_wait(drv, true), -1); // nothing is there
 }
 
-TEST(arguments_are_checked)
+DRIVER_TEST(arguments_are_checked, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     uint64_t bases[9] = {0};
     size_t sizes[9] = {0};
     CHECK_EQ(prepare(drv, bases, sizes, 9), ETHOSU_EXT_E_BASE_COUNT);
@@ -190,8 +183,8 @@ TEST(arguments_are_checked)
     CHECK_EQ(prepare(drv, NULL, sizes, 1), ETHOSU_EXT_E_ARGUMENT);
     CHECK_EQ(prepare(drv, bases, NULL, 1), ETHOSU_EXT_E_ARGUMENT);
     CHECK_EQ(prepare(drv, bases, sizes, 8), 0); // regions of 0 bytes: none
-    CHECK_EQ(ethosu_invoke_async(drv, good_payload, -4, bases, sizes, 0, NULL), -1);
-    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_PAYLOAD_SIZE);
+    check_error(drv, ethosu_invoke_async(drv, good_payload, -4, bases, sizes, 0, NULL),
+                ETHOSU_EXT_E_PAYLOAD_SIZE, "");
     drv->dev.part = NULL;
     CHECK_EQ(prepare(drv, bases, sizes, 0), ETHOSU_EXT_E_NO_NPU);
 }
@@ -219,12 +212,12 @@ TEST(verifying_can_be_switched_off_and_is_done_once_per_stream)
     uint32_t *words = placed(good, sizeof good);
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     words[4] = 0x3FF; // unknown
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), -1);
-    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_COMMAND_UNKNOWN);
+    check_error(drv, ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL),
+                ETHOSU_EXT_E_COMMAND_UNKNOWN, "");
     CHECK_EQ(npus[0].runs, 0);
     ethosu_ext_set_verify(drv, false);
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), -1);
-    check_error(drv, ETHOSU_EXT_E_NPU_FAULT, "command parse error"); // it was started
+    check_error(drv, ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL),
+                ETHOSU_EXT_E_NPU_FAULT, "command parse error"); // it was started
     ethosu_ext_set_verify(drv, true);
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), -1);
     words[4] = 0;
@@ -281,9 +274,8 @@ static void note_second_base(const struct sim_host_access *access)
     second_base = access->offset == NPU_BASEP0 + 8 ? access->value : second_base;
 }
 
-TEST(a_verified_payload_in_constant_memory_is_not_checked_again)
+DRIVER_TEST(a_verified_payload_in_constant_memory_is_not_checked_again, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     const uint64_t scratch = (uintptr_t)memory + 256;
     make_constant();
     memories[0] = (struct ethosu_memory){"rom", constant, constant + PAYLOADS + 1,
@@ -315,9 +307,8 @@ TEST(a_verified_payload_in_constant_memory_is_not_checked_again)
     CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), -1);
 }
 
-TEST(a_payload_declared_constant_is_not_checked_again)
+DRIVER_TEST(a_payload_declared_constant_is_not_checked_again, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     const uint64_t scratch = (uintptr_t)memory + 256;
     make_constant();
     CHECK_EQ(run_constant(drv, 0), 0);
@@ -334,9 +325,8 @@ TEST(a_payload_declared_constant_is_not_checked_again)
     CHECK_EQ(run_spoilt(drv, 0, scratch, 64), -1);
 }
 
-TEST(invoke_v2_and_the_macro_run)
+DRIVER_TEST(invoke_v2_and_the_macro_run, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(ethosu_invoke(drv, good_payload, GOOD_PAYLOAD_SIZE, NULL, NULL, 0), 0);
     ethosu_release_driver(drv);
     CHECK_EQ(ethosu_invoke_v2(good_payload, GOOD_PAYLOAD_SIZE, NULL, NULL, 0), 0);

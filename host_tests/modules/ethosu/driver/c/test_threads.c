@@ -127,9 +127,9 @@ static void wait_within_the_wait(void)
     }
 }
 
-TEST(a_leaving_call_wakes_all_waiting_calls)
+DRIVER_TEST(a_leaving_call_wakes_all_waiting_calls, "ethos-u55-128")
 {
-    struct ethosu_driver *drv = late_driver = open_driver("ethos-u55-128");
+    late_driver = drv;
     start_endless(drv);
     on_sleep = wait_within_the_wait;
     CHECK_EQ(ethosu_ext_wait(drv, ETHOSU_SEMAPHORE_WAIT_FOREVER), -1);
