@@ -114,6 +114,7 @@ def link(output: Path, sanitizer: str, sources: list[str], *kinds: str) -> Path:
     return sharing.program(output.name, command)
 
 
+TEST = re.compile(r"^(?:DRIVER_)?TEST\((\w+)", re.MULTILINE)
 TESTS = sorted(path.name for path in C.glob("test_*.c"))
 
 
@@ -125,4 +126,4 @@ def test_program(folder: Path, sanitizer: str) -> Path:
 def names(*sources: str) -> list[str]:
     """Names of the tests in C sources."""
     texts = [(C / source).read_text() for source in sources]
-    return [name for text in texts for name in re.findall(r"^(?:DRIVER_)?TEST\((\w+)", text, re.MULTILINE)]
+    return [name for text in texts for name in TEST.findall(text)]

@@ -92,13 +92,6 @@ def test_a_callback_is_published_in_the_order_of_the_source(objects) -> None:
     assert [register for _, register in stores[1:]] == ["r2", "r1"]
 
 
-def test_a_boards_copy_hook_wins(tmp_path) -> None:
-    """The strong definition is called, not the weak one."""
-    sources = ["copy_override.c", "standalone_board.c"]
-    program = cbuild.link(tmp_path / "override", "address", sources, cbuild.DRIVER)
-    assert cbuild.run([program]) == "0 1 xyz\n"
-
-
 def test_a_program_for_arms_driver_compiles_links_and_runs(tmp_path) -> None:
     """Every published name, with -Werror, as C and on the target."""
     sources = ["arm_names.c", "standalone_board.c"]

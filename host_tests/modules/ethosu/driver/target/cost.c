@@ -1,30 +1,19 @@
 // SPDX-License-Identifier: MIT
 /**
  * Counts the driver's instructions on a Cortex-M55. Runs on stock QEMU with -icount, where SysTick
- * counts executed instructions. The NPU's registers are plain memory with the values of an NPU that
- * has finished.
+ * counts executed instructions.
  */
 #include "ethosu_board.h"
 #include "ethosu_ext.h"
 #include "ethosu_memory.h"
-#include "ethosu_registers.h"
 
-#include "counting.h"
+#include "counted_driver.h"
 
 #include <string.h>
 
-#include "cost_model.h" // made by test_cost.py: a payload of Vela's, and its regions' sizes
-
-static uint32_t registers[0x1000 / 4];
-static struct ethosu_driver drv;
 static struct ethosu_ext_program program;
-static _Alignas(16) const uint32_t payload[] = {COST_PAYLOAD};
 static _Alignas(16) uint32_t copy[sizeof payload / 4];
 static const uint32_t *given = payload; /**< what the client gives */
-static const size_t sizes[] = {COST_SIZES};
-static uint64_t bases[sizeof sizes / sizeof sizes[0]];
-
-#define BASE_COUNT ((int)(sizeof sizes / sizeof sizes[0]))
 
 /** Symbols of cost.ld. */
 static const struct ethosu_memory memories[] = {
@@ -47,7 +36,6 @@ uint32_t ethosu_ext_board_ticks_ms(void)
 }
 
 static bool ends_in_sleep;
-static void finish_npu(void);
 
 void ethosu_ext_board_idle(const volatile uint32_t *flag, uint64_t at_most_ms)
 {
@@ -60,29 +48,11 @@ void ethosu_ext_board_idle(const volatile uint32_t *flag, uint64_t at_most_ms)
 
 /* ---- what is measured ---- */
 
-static void finish_npu(void)
-{
-    registers[NPU_STATUS / 4] = ETHOSU_EXT_STATUS_IRQ_RAISED | ETHOSU_EXT_STATUS_END_REACHED;
-    ethosu_irq_handler(&drv);
-    registers[NPU_STATUS / 4] = 0;
-}
-
-static void interrupt_only(void)
-{
-    registers[NPU_STATUS / 4] = ETHOSU_EXT_STATUS_IRQ_RAISED | ETHOSU_EXT_STATUS_END_REACHED;
-    registers[NPU_STATUS / 4] = 0;
-}
-
 static void infer(void)
 {
     ethosu_ext_start(&drv, &program, NULL);
     finish_npu();
     ethosu_ext_wait(&drv, 100);
-}
-
-static void infer_with_power_kept(void)
-{
-    infer();
 }
 
 /** A client of Arm's driver: TensorFlow Lite Micro's kernel does this for each inference. */
@@ -168,13 +138,7 @@ static void change_words(void)
 
 __attribute__((noinline)) static int measure(void)
 {
-    registers[NPU_CONFIG / 4] = payload[2]; // the NPU that it was compiled for
-    registers[NPU_ID / 4] = payload[3];
-    registers[NPU_PROT / 4] = NPU_PROT_PRIVILEGED;
-    for (int i = 0; i < BASE_COUNT; i++) {
-        bases[i] = 0x20040000u; // of DTCM, where cost.ld puts nothing
-    }
-    if (ethosu_init(&drv, registers, NULL, 0, 1, 1) != 0 || ethosu_reserve_driver() != &drv) {
+    if (initialise() != 0 || ethosu_reserve_driver() != &drv) {
         return 1;
     }
     prepare_and_verify();
@@ -221,7 +185,7 @@ __attribute__((noinline)) static int measure(void)
     change_words();
     prepare();
     ethosu_request_power(&drv);
-    print("inference_power_kept", instructions(infer_with_power_kept, REPEATS) - own);
+    print("inference_power_kept", instructions(infer, REPEATS) - own);
     return 0;
 }
 

@@ -3,33 +3,9 @@
  * Counts the instructions of Arm's driver, with the same client, payload, CPU and registers as
  * cost.c. The headers are Arm's.
  */
-#include "counting.h"
 #include "ethosu_driver.h"
-#include "ethosu_registers.h"
 
-#include "cost_model.h"
-
-static uint32_t registers[0x2000 / 4];
-static struct ethosu_driver drv;
-static _Alignas(16) const uint32_t payload[] = {COST_PAYLOAD};
-static const size_t sizes[] = {COST_SIZES};
-static uint64_t bases[sizeof sizes / sizeof sizes[0]];
-
-#define BASE_COUNT ((int)(sizeof sizes / sizeof sizes[0]))
-#define FINISHED (1u << 1 | 1u << 5) /**< of STATUS: interrupt, end reached */
-
-static void finish_npu(void)
-{
-    registers[NPU_STATUS / 4] = FINISHED;
-    ethosu_irq_handler(&drv);
-    registers[NPU_STATUS / 4] = 0;
-}
-
-static void interrupt_only(void)
-{
-    registers[NPU_STATUS / 4] = FINISHED;
-    registers[NPU_STATUS / 4] = 0;
-}
+#include "counted_driver.h"
 
 /* The hooks of Arm's driver for a system without threads, except the sleep, in which the NPU
  * completes. */
@@ -71,13 +47,7 @@ static void reserve_invoke_release(void)
 
 __attribute__((noinline)) static void measure(void)
 {
-    registers[NPU_CONFIG / 4] = payload[2]; // the NPU that it was compiled for
-    registers[NPU_ID / 4] = payload[3];
-    registers[NPU_PROT / 4] = NPU_PROT_PRIVILEGED;
-    for (int i = 0; i < BASE_COUNT; i++) {
-        bases[i] = 0x20040000u;
-    }
-    failures += ethosu_init(&drv, registers, NULL, 0, 1, 1) != 0;
+    failures += initialise() != 0;
     uint32_t own = instructions(interrupt_only, REPEATS);
     print("client", instructions(reserve_invoke_release, REPEATS) - own);
 }
