@@ -49,7 +49,8 @@ TABLES = {
         (_FILE + "ethosu.Model(f, arena=f)", "OSError 14 arena at 0x"),
         (_FILE + "f += bytes(9999)\nethosu.Model(memoryview(f)[:-9999], arena=f)", "OSError 14 "),
         (_FILE + "f += bytes(9999)\nethosu.Model(f, arena=memoryview(f)[4096:])", "OSError 14 "),
-        ("ethosu.Model('/model.tflite', timeout_ms=-2)", "ValueError timeout_ms is -2"),
+        ("ethosu.Model('/model.tflite', timeout_ms=-2)",
+         "ValueError timeout_ms is -2, expected milliseconds or -1"),
         ("ethosu.Model('/model.tflite', timeout_ms='1')", "TypeError "),
         ("ethosu.Model('/model.tflite', timeout_ms=1 << 70)", TOO_LARGE),
         ("ethosu.Model('/model.tflite', postprocess=5).predict([x])", "TypeError 'int' object is"),
@@ -82,6 +83,9 @@ TABLES = {
         ("m.predict('abc')", "TypeError expected a list of buffers, [x], found one of type str"),
         ("m.predict([bytearray()])", "ValueError input 0 has 0 bytes"),
         ("m.predict([array('h', range(384))])", "TypeError input 0 has typecode 'h', expected 'b'"),
+        # Camera bytes: 200 of 255 would become -56.
+        ("m.predict([memoryview(bytes(768))])",
+         "TypeError input 0 has typecode 'B', expected 'b' (int8), or a bytearray of raw bytes"),
         ("m.predict([array('O', [0] * 192)])", "TypeError input 0 has typecode 'O'"),
         ("m.predict([array('f', [0] * 767)])", "ValueError input 0 has 767 values"),
         ("m.predict([array('d')])", "ValueError input 0 has 0 values"),
@@ -206,11 +210,13 @@ ON_AN_NPU = [
     ("p[0] = 5", "TypeError "),
     ("p.cycles = 5", "AttributeError "),
     ("p.__exit__(None, None, None)", "nothing"),
+    ("k, l = (ethosu.Model('/model.tflite', npu=n) for _ in range(2))\n"
+     "assert bytes(k.predict([x])[0]) == bytes(l.predict([x])[0]) == golden", "nothing"),
     ("m.predict([x])", BUSY + "the NPU is reserved"),
     ("ethosu.reserve(npu=m.npu, timeout_ms=0)", BUSY + "the NPU is reserved"),
     ("ethosu.reserve(npu=m.npu, timeout_ms=20)", "OSError 110 no NPU became free within 20 ms"),
     ("ethosu.NPU.release(m)", "TypeError argument should be a 'NPU'"),
-]
+]  # fmt: skip
 
 # On a released NPU `n` and its model `k`; on a closed model `c` with its tensor `t`.
 ON_WHAT_IS_GONE = [

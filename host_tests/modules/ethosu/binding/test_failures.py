@@ -196,22 +196,3 @@ def test_table_names_a_look_up_by_the_npu(tmp_path):
     copy = next(command.offset for command in commands(stream) if command.code == DMA_START)
     assert (first.end, first.name) == (copy, "0 GATHER embedding")
     assert second.name.endswith(" CONV_2D conv")
-
-
-def test_a_locked_heap_refuses_what_allocates_and_nothing_else(api):
-    api.exec(
-        "import micropython\ny = bytearray(len(golden))\nins, outs, said = [x], [y], []\n"
-        "load = lambda: ethosu.Model('/model.tflite')\nrun = lambda: m.predict(ins)\n"
-        "def locked():\n"
-        "    failed = 0\n"
-        "    micropython.heap_lock()\n"
-        "    m.run_into(ins, outs)\n"
-        "    for action in calls:\n"
-        "        try: action()\n"
-        "        except MemoryError: failed += 1\n"
-        "    micropython.heap_unlock()\n"
-        "    return failed\n"
-        "calls = (load, run)\nfailed = locked()"
-    )
-    assert api.eval("(failed, bytes(y) == golden)") == (2, True)
-    assert api.eval("bytes(load().predict([x])[0]) == golden")

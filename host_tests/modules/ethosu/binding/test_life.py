@@ -55,20 +55,6 @@ def test_job_keeps_its_buffers_through_collection(emulated):
     assert emulated.eval("result == golden")
 
 
-def test_reentry_from_a_callback(emulated):
-    emulated.exec(
-        "seen = []\n"
-        "def again(timer):\n"
-        "    for work in (lambda: m.predict([x]), m.run_into, lambda: m._start(), m.reset):\n"
-        "        try: work()\n"
-        "        except OSError as error: seen.append(error.errno)\n"
-        "n = ethosu.Model('/model.tflite')\n"
-        "mask()\nm._start([x])\nagain(None)\nm.cancel()\nunmask()\n"
-    )
-    assert emulated.eval("seen") == [16] * 4
-    assert emulated.eval("bytes(m.predict([x])[0]) == golden")
-
-
 def test_reset_begins_anew_with_the_initial_values(board, board_npu, compiled, small_models):
     load(board, compiled(small_models["small_streaming"], board_npu))
     board.exec("x = bytearray([31] * len(m.inputs[0].data))")

@@ -34,13 +34,6 @@ def handle(npu, emulated):
     return emulated
 
 
-def test_invoke_and_wait(npu):
-    npu.exec("fill(); n.invoke(payload, bases)")
-    assert npu.eval("right()")
-    npu.exec("fill(); n.invoke_async(payload, bases); n.wait()")
-    assert npu.eval("right()")
-
-
 def test_done_and_wait(handle):
     assert handle.eval("n.done()")
     handle.exec("mask(); fill(); n.invoke_async(payload, bases)")
@@ -115,9 +108,6 @@ def test_no_time_out_waits_until_interrupted(handle):
         handle.exec("emulator.fault('hang')")
         interrupt(handle, code)
         assert handle.eval("bytes(endless.predict([x])[0]) == golden")
-    assert raised(handle, "ethosu.Model('/model.tflite', timeout_ms=-2)").startswith(
-        "ValueError timeout_ms is -2, expected milliseconds or -1"
-    )
 
 
 @pytest.mark.parametrize("how", ["k.run_into([x])", "asyncio.run(k.run([x]))"])
@@ -212,15 +202,6 @@ def test_await(handle):
         "asyncio.run(main())"
     )
     assert handle.eval("right()")
-
-
-def test_models_run_on_a_reservation(npu):
-    npu.exec("a, b = (ethosu.Model('/model.tflite', npu=n) for _ in range(2))")
-    assert npu.eval("bytes(a.predict([x])[0]) == bytes(b.predict([x])[0]) == golden")
-    assert raised(npu, "m.predict([x])").startswith("OSError 16 the NPU is reserved")
-    npu.exec("n.release()")
-    assert raised(npu, "a.predict([x])").startswith("OSError 1 this NPU was released")
-    assert npu.eval("bytes(m.predict([x])[0]) == golden")
 
 
 # Register CMD: the bits that allow the NPU to request clock and power down.

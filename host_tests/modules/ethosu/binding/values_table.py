@@ -36,7 +36,8 @@ def inputs(tensor: str) -> dict[str, str]:
     meanings = {}
     for code in TYPECODES:
         real = code in "fd" and TENSORS[tensor] != code
-        for kind in (f"array('{code}', [1] * n)", f"memoryview(array('{code}', [1] * n))"):
+        made = f"array('{code}', [1] * n)"
+        for kind in (made, f"memoryview({made})", f"memoryview(array('{code}', [0]) + {made})[1:]"):
             meanings[kind] = REAL if real else _of_code(code, tensor)
     meanings |= {kind: _of_code(code, tensor) for kind, code in _BYTES.items()}
     meanings |= dict.fromkeys(_NUMBERS, REAL)
