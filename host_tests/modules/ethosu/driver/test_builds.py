@@ -30,15 +30,11 @@ U85_TEXT_LIMIT = 3_850
 
 
 @pytest.fixture(scope="module")
-def objects(tmp_path_factory) -> dict[str, Path]:
+def objects() -> dict[str, Path]:
     """The driver compiled for a Cortex-M55, by file."""
-    folder = tmp_path_factory.mktemp("target")
-    made = {}
-    for source in SOURCES:
-        made[source.stem] = folder / f"{source.stem}.o"
-        flags = ["-std=c11", "-Os", "-ffunction-sections", *WARNINGS, *PATHS]
-        cbuild.run([*TARGET, *flags, "-c", source, "-o", made[source.stem]])
-    return made
+    flags = ["-std=c11", "-Os", "-ffunction-sections", *WARNINGS, *PATHS]
+    made = cbuild.sharing.objects([*TARGET, *flags], SOURCES)
+    return {source.stem: made for source, made in zip(SOURCES, made, strict=True)}
 
 
 def text_sizes(objects: dict[str, Path]) -> dict[str, int]:

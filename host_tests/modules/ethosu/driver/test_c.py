@@ -31,17 +31,11 @@ def test_all_short_sequences(program: Path) -> None:
     cbuild.run([program, SLOW])
 
 
-@pytest.fixture(scope="module")
-def with_three(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tests of prepared programs, with handles that keep three payloads."""
+def test_a_handle_keeps_several_payloads() -> None:
+    """ETHOSU_EXT_STREAMS: tests of prepared programs, with handles that keep three payloads."""
     own = sorted((cbuild.REPO / "modules/ethosu/driver").glob("*.c"))
     sources = [*(cbuild.C / name for name in ("test_prepare.c", "board.c", "check.c")), *own]
     flags = cbuild.sanitized("address", "-DETHOSU_EXT_STREAMS=3")
     libraries = cbuild.group(*cbuild.archives("address", *cbuild.HOST))
-    output = tmp_path_factory.mktemp("three") / "driver"
-    return cbuild.sharing.program(output.name, [*flags, *sources, *libraries, "-lm", "-o"])
-
-
-def test_a_handle_keeps_several_payloads(with_three: Path) -> None:
-    """ETHOSU_EXT_STREAMS."""
-    cbuild.run([with_three, *cbuild.names("test_prepare.c")])
+    program = cbuild.sharing.program("driver", [*flags, *sources, *libraries, "-lm", "-o"])
+    cbuild.run([program, *cbuild.names("test_prepare.c")])

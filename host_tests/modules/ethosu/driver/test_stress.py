@@ -18,19 +18,23 @@ def stress(request, tmp_path_factory) -> Path:
     return cbuild.link(program, request.param, sources, *archives)
 
 
-def test_four_threads_share_two_npus(stress) -> None:
-    """Run, cancel, time out, release at random: no race, every begin has an end, results right."""
-    cbuild.run([stress, 150])
+# What another thread does meanwhile, and what holds all the same.
+MODES = {
+    # Run, cancel, time out, release at random: no race, every begin has an end, results right.
+    "four threads share two NPUs": "",
+    # No thread takes another's result, or waits for a result already taken.
+    "an inference cancelled or released elsewhere is exact or an error": "interfere",
+    # No plain access is shared with the interrupt handler; a callback gets its own argument.
+    "settings change while inferences run": "settings",
+    # When it returns, no thread uses the handle or waits for the removed NPU.
+    "deinit ends running and waiting calls": "deinit",
+}
 
 
-def test_an_inference_cancelled_or_released_elsewhere_is_exact_or_an_error(stress) -> None:
-    """No thread takes another's result, or waits for a result already taken."""
-    cbuild.run([stress, 150, "interfere"])
-
-
-def test_settings_change_while_inferences_run(stress) -> None:
-    """No plain access is shared with the interrupt handler; a callback gets its own argument."""
-    cbuild.run([stress, 150, "settings"])
+@pytest.mark.parametrize("rounds", [150, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("mode", MODES)
+def test_threads(stress, mode, rounds) -> None:
+    cbuild.run([stress, rounds, *MODES[mode].split()])
 
 
 # Calls of the one who has reserved the NPU or initialises it, and hooks.
@@ -50,15 +54,3 @@ def test_every_call_on_a_handle_is_tried_by_another_thread() -> None:
     called = set(re.findall(r"\b(ethosu_\w+)\(", (cbuild.C / "stress.c").read_text()))
     assert len(declared) > 25
     assert declared - called - OF_THE_HOLDER == set()
-
-
-def test_deinit_ends_running_and_waiting_calls(stress) -> None:
-    """When it returns, no thread uses the handle or waits for the removed NPU."""
-    cbuild.run([stress, 150, "deinit"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["", "interfere", "settings", "deinit"])
-def test_threads_share_npus_for_long(stress, mode) -> None:
-    """The same, many times."""
-    cbuild.run([stress, 5000, *mode.split()])

@@ -116,6 +116,7 @@ DRIVER_TEST(facts_about_a_handle, "ethos-u55-128")
     CHECK_EQ(counts.timeouts, 1);
     CHECK_EQ(counts.resets, drv->resets);
     CHECK_EQ(counts.spurious, 1);
+    CHECK_EQ(drv->job.state, ETHOSU_JOB_IDLE);
     check_next_works(drv);
 }
 

@@ -189,12 +189,9 @@ DRIVER_TEST(a_model_for_another_npu_is_refused_with_both_names, "ethos-u55-256")
 static int check_config(uint32_t config, uint32_t id)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
-    uint32_t kept[2] = {good_payload[2], good_payload[3]};
     good_payload[2] = config;
     good_payload[3] = id;
     int code = start_good(drv) == 0 ? 0 : ethosu_ext_last_error(drv)->code;
-    good_payload[2] = kept[0];
-    good_payload[3] = kept[1];
     ethosu_deinit(drv);
     return code;
 }

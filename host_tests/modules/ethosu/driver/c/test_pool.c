@@ -328,13 +328,12 @@ TEST(two_npus_run_side_by_side_and_one_may_fail)
     CHECK_EQ(begins, ends);
 }
 
-static struct ethosu_driver *reentrant;
 static int reentrant_result;
 
 static void reserve_from_an_interrupt(void)
 {
     on_sleep = NULL;
-    reentrant_result = ethosu_ext_reserve_this(reentrant, 0);
+    reentrant_result = ethosu_ext_reserve_this(&drivers[0], 0);
 }
 
 TEST(a_reservation_during_a_wait_returns)
@@ -342,7 +341,6 @@ TEST(a_reservation_during_a_wait_returns)
     two_npus();
     CHECK(ethosu_reserve_driver() != NULL);
     CHECK(ethosu_reserve_driver() != NULL);
-    reentrant = &drivers[0];
     on_sleep = reserve_from_an_interrupt;
     CHECK(ethosu_ext_reserve(NULL, 5, NULL) == NULL);
     CHECK_EQ(reentrant_result, ETHOSU_EXT_E_NONE_FREE);

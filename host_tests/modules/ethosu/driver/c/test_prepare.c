@@ -81,69 +81,61 @@ DRIVER_TEST(memory_that_the_npu_cannot_see_is_efault, "ethos-u55-128")
                   "command stream, 4 bytes at");
 }
 
-/** A stream that writes region 0 requires writable memory there. */
-/** Otherwise unverified commands would run. */
-TEST(a_stream_that_writes_itself_is_refused)
+/** COP1 with 10 words of stream, which write 16 bytes to region 0, at the offset in word 9. */
+static const uint32_t writer[] = {
+    0x31504F43u, 5,       5, 0x000A0002u, 0x00010130u, 0x00000131u, 0x4030u,
+    0,           0x4031u, 0, 0x4032u,     16,          0x010u,      0xFFFF0000u,
+};
+
+/** Prepare it; region 0 is the memory at its begin, region 1 other memory. */
+static int prepare_writer(struct ethosu_driver *drv, const void *payload, size_t size,
+                          unsigned flags)
 {
-    uint32_t words[] = {
-        0x31504F43u, 5,           5,       0x000A0002u, // COP1, 10 words of stream
-        0x00010130u, 0x00000131u, 0x4030u, 0,           0x4031u,
-        0,           0x4032u,     16,      0x010u,      0xFFFF0000u,
-    };
-    struct ethosu_driver *drv = open_driver("ethos-u65-256");
-    uint64_t bases[2] = {(uintptr_t)memory, (uintptr_t)memory + 512};
-    size_t sizes[2] = {256, 32};
+    const uint64_t bases[2] = {(uintptr_t)memory, (uintptr_t)memory + 512};
+    const size_t sizes[2] = {size, 32};
+    return ethosu_ext_prepare(drv, &program, payload, sizeof writer, bases, sizes, 2, flags);
+}
+
+/** Otherwise unverified commands would run. */
+DRIVER_TEST(a_stream_that_writes_itself_is_refused, "ethos-u65-256")
+{
     static const uint32_t apart[] = {0, 128, 144, 240};
     static const uint32_t overlapping[] = {1, 16, 32, 55};
+    uint32_t *payload = memcpy(memory + 64, writer, sizeof writer); // commands: bytes 80 to 119
     for (size_t i = 0; i < 4; i++) {
-        uint8_t *payload = memory + 64;
-        words[9] = apart[i];
-        memcpy(payload, words, sizeof words); // its commands: bytes 80 to 119 of base pointer 0
-        CHECK_EQ(ethosu_ext_prepare(drv, &program, payload, sizeof words, bases, sizes, 2, 0), 0);
-        words[9] = 64 + overlapping[i];
-        memcpy(payload, words, sizeof words);
-        int error = ethosu_ext_prepare(drv, &program, payload, sizeof words, bases, sizes, 2, 0);
-        check_refused(drv, error, ETHOSU_EXT_E_STREAM_WRITTEN, 0, "overwrites itself");
-        error = ethosu_ext_prepare(drv, &program, payload, sizeof words, bases, sizes, 2,
-                                   ETHOSU_EXT_NO_VERIFY);
-        CHECK_EQ(error, 0);
+        payload[9] = apart[i];
+        CHECK_EQ(prepare_writer(drv, payload, 256, 0), 0);
+        payload[9] = 64 + overlapping[i];
+        check_refused(drv, prepare_writer(drv, payload, 256, 0), ETHOSU_EXT_E_STREAM_WRITTEN, 0,
+                      "overwrites itself");
+        CHECK_EQ(prepare_writer(drv, payload, 256, ETHOSU_EXT_NO_VERIFY), 0);
     }
 }
 
-TEST(a_stream_that_writes_read_only_memory_is_refused)
+/** On U55, region 0 is always read-only. */
+DRIVER_TEST(a_stream_that_writes_read_only_memory_is_refused, "ethos-u65-256")
 {
-    static const uint32_t good[] = {
-        0x31504F43u, 5,           5,       0x000A0002u, // COP1, 10 words of stream
-        0x00010130u, 0x00000131u, 0x4030u, 0,           0x4031u,
-        0,           0x4032u,     16,      0x010u,      0xFFFF0000u,
-    };
-    const uint32_t *words = placed(good, sizeof good);
-    struct ethosu_driver *drv =
-        open_driver("ethos-u65-256"); // on U55, region 0 is always read-only
-    uint64_t bases[2] = {(uintptr_t)memory, (uintptr_t)memory + 512};
-    size_t sizes[2] = {32, 32};
+    const uint32_t *words = placed(writer, sizeof writer);
     memories[0] =
         (struct ethosu_memory){"rom", memory, memory + 512, .masters = ETHOSU_MASTERS_READ};
     memories[1] = (struct ethosu_memory){
         .name = "ram", .end = (void *)UINTPTR_MAX, .masters = ETHOSU_MASTERS_ALL};
-    int error = ethosu_ext_prepare(drv, &program, words, sizeof good, bases, sizes, 2, 0);
-    check_refused(drv, error, ETHOSU_EXT_E_NOT_WRITABLE, 0, "base pointer 0");
-    error = ethosu_ext_prepare(drv, &program, words, sizeof good, bases, sizes, 2,
-                               ETHOSU_EXT_NO_VERIFY);
-    CHECK_EQ(error, 0);
+    check_refused(drv, prepare_writer(drv, words, 32, 0), ETHOSU_EXT_E_NOT_WRITABLE, 0,
+                  "base pointer 0");
+    CHECK_EQ(prepare_writer(drv, words, 32, ETHOSU_EXT_NO_VERIFY), 0);
     memories[0].masters = ETHOSU_MASTERS_ALL;
-    CHECK_EQ(ethosu_ext_prepare(drv, &program, words, sizeof good, bases, sizes, 2, 0), 0);
-    error = ethosu_ext_prepare(drv, &program, words, sizeof good, bases, sizes, 2,
-                               ETHOSU_EXT_CONSTANTS);
-    check_refused(drv, error, ETHOSU_EXT_E_CONSTANTS_WRITTEN, 0,
-                  "writes to the constants at base pointer 0");
+    CHECK_EQ(prepare_writer(drv, words, 32, 0), 0);
+    check_refused(drv, prepare_writer(drv, words, 32, ETHOSU_EXT_CONSTANTS),
+                  ETHOSU_EXT_E_CONSTANTS_WRITTEN, 0, "writes to the constants at base pointer 0");
 
     // A stream that was verified earlier writes other memory of the same size now.
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, bases, sizes, 2, NULL), 0);
+    uint64_t bases[2] = {(uintptr_t)memory, (uintptr_t)memory + 512};
+    size_t sizes[2] = {32, 32};
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof writer, bases, sizes, 2, NULL), 0);
     memories[0] =
         (struct ethosu_memory){"rom", memory + 256, memory + 512, .masters = ETHOSU_MASTERS_READ};
     bases[0] += 256;
-    check_error(drv, ethosu_invoke_v3(drv, words, sizeof good, bases, sizes, 2, NULL),
+    check_error(drv, ethosu_invoke_v3(drv, words, sizeof writer, bases, sizes, 2, NULL),
                 ETHOSU_EXT_E_NOT_WRITABLE, "base pointer 0");
 }
 
@@ -242,6 +234,13 @@ static void make_constant(void)
     }
 }
 
+static int run_payload(struct ethosu_driver *drv, unsigned which, uint64_t scratch, size_t size)
+{
+    uint64_t bases[2] = {(uintptr_t)memory, scratch};
+    size_t sizes[2] = {16, size};
+    return ethosu_invoke_v3(drv, constant[which], 6 * sizeof(uint32_t), bases, sizes, 2, NULL);
+}
+
 /**
  * Run a payload of constant memory after its command was made unknown.
  *
@@ -249,11 +248,8 @@ static void make_constant(void)
  */
 static int run_spoilt(struct ethosu_driver *drv, unsigned which, uint64_t scratch, size_t size)
 {
-    uint64_t bases[2] = {(uintptr_t)memory, scratch};
-    size_t sizes[2] = {16, size};
     constant[which][4] = 0x3FF;
-    CHECK_EQ(ethosu_invoke_v3(drv, constant[which], 6 * sizeof(uint32_t), bases, sizes, 2, NULL),
-             -1);
+    CHECK_EQ(run_payload(drv, which, scratch, size), -1);
     constant[which][4] = 0;
     int code = ethosu_ext_last_error(drv)->code;
     CHECK(code == ETHOSU_EXT_E_COMMAND_UNKNOWN || code == ETHOSU_EXT_E_NPU_FAULT);
@@ -262,9 +258,7 @@ static int run_spoilt(struct ethosu_driver *drv, unsigned which, uint64_t scratc
 
 static int run_constant(struct ethosu_driver *drv, unsigned which)
 {
-    uint64_t bases[2] = {(uintptr_t)memory, (uintptr_t)memory + 256};
-    size_t sizes[2] = {16, 64};
-    return ethosu_invoke_v3(drv, constant[which], 6 * sizeof(uint32_t), bases, sizes, 2, NULL);
+    return run_payload(drv, which, (uintptr_t)memory + 256, 64);
 }
 
 static uint32_t second_base;
