@@ -10,7 +10,7 @@ STUB = Path(__file__).resolve().parents[4] / "modules/ethosu/ethosu.pyi"
 INTERNAL = {"__name__", "__bases__", "__init__", "__class__", "__del__", "__doc__", "__qualname__",
             "__dict__", "__module__", "__file__", "__getattr__"}  # fmt: skip
 # Methods that dir() of a class in C omits because the class has slots for them.
-SLOTS = {"__getitem__", "__len__", "__init__"}
+SLOTS = {"__getitem__", "__len__", "__init__", "__call__"}
 
 # Each class's object on the board.
 OBJECTS = {"Model": "m", "Tensor": "m.inputs[0]", "NPU": "n", "PMU": "n.pmu()"}

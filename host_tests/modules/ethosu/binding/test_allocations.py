@@ -21,6 +21,7 @@ from host_tests.kit.board_models import put
 from host_tests.modules.ethosu.runtime.executorch import made
 
 from .contract import OBJECTS, STUB, classes, functions, variables
+from .test_failures import compile_to
 from .test_metadata import rich
 
 WRAPPED = "gc_alloc", "m_realloc", "m_realloc_maybe", "binding_allocate"
@@ -225,14 +226,10 @@ def image(emulator_only, build_dir):
 @pytest.fixture(scope="module")
 def starved(image, board_npu, compiled, small_models, example, raw, tmp_path_factory):
     """A board with this image and all kinds of models."""
-    from ethosu_tools.cli import main
-
     source = small_models["small_cnn"]
     proven = tmp_path_factory.mktemp("proven") / "m.tflite"
-    words = ["compile", str(source), "--npu", board_npu, "-o", str(proven), "--selftest", "--quiet"]
-    assert main(words) == 0
     files = {
-        "m": proven.read_bytes(),
+        "m": compile_to(proven, source, board_npu, "--selftest"),
         "s": compiled(small_models["small_streaming"], board_npu).read_bytes(),
         "p.pte": made.quantised_ends(source, raw(board_npu)).encode(),
         "r": rich(compiled(source, board_npu).read_bytes()),

@@ -139,20 +139,19 @@ def test_a_program_is_loaded_from_the_heap_too(board):
         )
 
 
-def test_scales_of_integer_inputs_and_outputs_come_from_constant_methods(
-    board, cases, small_models
-):
+@pytest.mark.parametrize("name", ["integer", "calls"])
+def test_scales_of_integer_inputs_and_outputs(board, small_models, name):
+    """They come from constant methods, or from the first and the last call."""
     (first,), (last,) = made.ends(small_models["small_cnn"])
-    assert board.eval("(integer.input_shape, integer.output_shape)") == (
-        ((1, 16, 16, 3),),
-        ((1, 10),),
-    )
-    assert board.eval("integer.input_zero_point + integer.output_zero_point") == (
-        first.zero_point,
-        last.zero_point,
-    )
-    found = board.eval("integer.input_scale + integer.output_scale")
+    board.exec(f"m = ethosu.Model('/rom/{name}.pte')")
+    assert board.eval("(m.input_shape, m.output_shape)") == (((1, 16, 16, 3),), ((1, 10),))
+    zero_points = (first.zero_point, last.zero_point)
+    assert board.eval("m.input_zero_point + m.output_zero_point") == zero_points
+    found = board.eval("m.input_scale + m.output_scale")
     np.testing.assert_array_equal(np.float32(found), np.float32([first.scale, last.scale]))
+    board.exec("v = m.inputs[0].dequantize(x_integer)")
+    for given in ("x_integer", "v", "list(v)"):
+        assert board.eval(f"bytes(m.predict([{given}])[0]) == y_integer")
     assert board.eval("bare.input_scale") == (0.0,)
 
 
@@ -167,21 +166,6 @@ def test_real_numbers_for_integer_inputs_and_outputs(board, cases, small_models)
     answer = np.array(board.eval("list(integer.predict([v], real=True)[0])"), np.float32)
     raw_answer = np.frombuffer(board.eval("wanted"), np.int8)
     np.testing.assert_array_equal(answer, made.dequantize(raw_answer, last))
-
-
-def test_scales_of_integer_inputs_and_outputs_come_from_the_first_and_last_call(
-    board, small_models
-):
-    (first,), (last,) = made.ends(small_models["small_cnn"])
-    board.exec("calls = ethosu.Model('/rom/calls.pte')")
-    found = board.eval("calls.input_scale + calls.output_scale")
-    np.testing.assert_array_equal(np.float32(found), np.float32([first.scale, last.scale]))
-    zero_points = (first.zero_point, last.zero_point)
-    assert board.eval("calls.input_zero_point + calls.output_zero_point") == zero_points
-    assert board.eval("bytes(calls.predict([x_integer])[0]) == y_integer")
-    board.exec("v = integer.inputs[0].dequantize(x_integer)")
-    for call in ("calls.predict([v])", "integer.predict([v])", "calls.predict([list(v)])"):
-        assert board.eval(f"bytes({call}[0]) == y_integer")
 
 
 @pytest.mark.parametrize(
@@ -228,7 +212,8 @@ def test_methods_share_file_and_arena(board):
     )
     same = "second.info()['arena_address'] == integer.info()['arena_address']"
     assert board.eval(same)
-    for name in ("second", "integer", "second"):
+    board.exec("named = ethosu.Model('/rom/integer.pte', method='second')")
+    for name in ("second", "integer", "second", "named"):
         assert board.eval(f"bytes({name}.predict([x_integer])[0]) == y_integer")
     board.exec("integer.deinit()\nimport gc\ngc.collect()")
     assert board.eval("bytes(second.predict([x_integer])[0]) == y_integer")
@@ -276,6 +261,11 @@ def test_info_of_a_program(board, board_npu, cases, raw):
     board.exec("calls = ethosu.Model('/rom/calls.pte')")
     described = describe(cases["real"].program)
     board.exec("i = real.info()")
+    # Two steps on the CPU: input and output, no copies.
+    facts = "(i['config'], i['npu_calls'], i['cpu_steps'])"
+    assert board.eval(facts) == (board_npu, 1, 2)
+    assert board.eval("integer.info()['cpu_steps']") == 0
+    assert board.eval("integer.metadata('vela_version')") is None
     assert board.eval("i['cpu_operators']") == described.cpu_operators
     assert board.eval("(i['planned_size'], i['quantized_values'], i['nchw'])") == (
         (described.planned_bytes, described.converted, False)
@@ -328,18 +318,6 @@ def test_a_damaged_bundle_raises_one_error(board, files):
     for at in (*head, *tail):
         board.eval(f"spoilt({at})", timeout=60)
     assert board.eval("spoilt(0)") == 1
-
-
-def test_info(board, board_npu):
-    board.exec("i = integer.info()")
-    assert board.eval("(i['config'], i['npu_calls'], i['cpu_steps'])") == (board_npu, 1, 0)
-    assert board.eval("real.info()['cpu_steps']") == 2  # input and output, no copies
-    assert board.eval("integer.metadata('vela_version')") is None
-
-
-def test_another_method(board):
-    board.exec("m = ethosu.Model('/rom/integer.pte', method='second')")
-    assert board.eval("bytes(m.predict([x_integer])[0]) == y_integer")
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,18 @@
 from importlib.metadata import version
 
 import pytest
-from ethosu_tools.cli import main
 from ethosu_tools.model.tflite.metadata import get, put
 from ethosu_tools.sim import selftest
 
 from host_tests.kit.board_models import MODEL, raised
 
+from .test_failures import compile_to
+
 
 @pytest.fixture(scope="module", params=["small_cnn", "small_streaming"])
 def proven(request, tmp_path_factory, small_models, board_npu):
     path = tmp_path_factory.mktemp("selftest") / "proven.tflite"
-    source = small_models[request.param]
-    command = ["compile", str(source), "--npu", board_npu, "-o", str(path), "--selftest", "--quiet"]
-    assert main(command) == 0
-    return path.read_bytes()
+    return compile_to(path, small_models[request.param], board_npu, "--selftest")
 
 
 def test_selftest_passes_and_leaves_the_state_fresh(board, proven):

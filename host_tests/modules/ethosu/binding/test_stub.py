@@ -9,6 +9,7 @@ import pytest
 from host_tests.kit import sharing
 from host_tests.kit.sharing import REPO
 
+from . import contract
 from .contract import INTERNAL, SLOTS, broken, classes, documented, functions, parse
 
 
@@ -17,22 +18,37 @@ def stub():
     return parse()
 
 
-def test_every_name_is_documented(stub):
-    for body in [stub.body, *(node.body for node in classes(stub).values())]:
-        assert documented(body)[1] == set()
+# The modules in C.
+STUBS = {
+    path.stem: path
+    for path in (*contract.STUB.parent.glob("*.pyi"), REPO / "firmware/emulator/emulator.pyi")
+}
 
 
-def test_names_of_the_module(stub, api):
-    assert set(api.eval("dir(ethosu)")) - INTERNAL == documented(stub.body)[0]
+def members(stub, node):
+    """What a class and its base classes in the stub declare."""
+    bases = [classes(stub)[base.id].body for base in node.bases if base.id in classes(stub)]
+    return sum(bases, node.body)
 
 
-def test_names_of_the_classes(stub, api):
-    for name, node in classes(stub).items():
-        found = set(api.eval(f"dir(ethosu.{name})")) - INTERNAL
-        names = documented(node.body)[0]
-        assert found <= names, name  # neither Tab nor help() show what is internal
-        methods = {one.name for one in functions(node.body)}
-        assert methods - SLOTS <= found, name
+@pytest.mark.parametrize("name", STUBS)
+def test_the_module_has_the_names_of_its_stub(board, name):
+    """All, and no others; each has a docstring."""
+    board.exec(f"try: import {name}\nexcept ImportError: {name} = None")
+    if name == "emulator" and board.eval("emulator is None"):
+        pytest.skip("this board has no module emulator")
+    stub = ast.parse(STUBS[name].read_text())
+    names, bare = documented(stub.body)
+    hidden = {each for each in classes(stub) if each.startswith("_")}
+    assert bare - hidden == set()
+    assert set(board.eval(f"dir({name})")) - INTERNAL == names - hidden
+    for kind in names & set(classes(stub)) - hidden:
+        body = members(stub, classes(stub)[kind])
+        names_of_kind, bare = documented(body)
+        found = set(board.eval(f"dir({name}.{kind})")) - INTERNAL
+        assert bare == set()
+        assert found <= names_of_kind, kind  # neither Tab nor help() show what is internal
+        assert {one.name for one in functions(body)} - SLOTS <= found, kind
 
 
 def test_the_module_keeps_the_contract(stub, api):
@@ -124,18 +140,6 @@ def test_every_event_can_be_counted(stub, api):
     assert counts["PMU_CYCLE"] >= counts["PMU_NPU_ACTIVE"]
     assert counts["PMU_AXI0_WR_DATA_BEAT_WRITTEN"] > 0
     assert len({api.eval(f"ethosu.{name}") for name in events}) == len(events) == len(counts)
-
-
-def test_the_stub_of_the_emulator(board, repo, request):
-    if request.config.getoption("--ethosu-port"):
-        board.exec("try: import emulator\nexcept ImportError: emulator = None")
-        if board.eval("emulator is None"):
-            pytest.skip("this board has no module emulator")
-    board.exec("import emulator")
-    stub = ast.parse((repo / "firmware/emulator/emulator.pyi").read_text())
-    names, bare = documented(stub.body)
-    assert bare == set()
-    assert set(board.eval("dir(emulator)")) - INTERNAL == names
 
 
 # What OpenMV's functions have and these ignore.

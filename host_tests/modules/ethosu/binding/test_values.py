@@ -12,6 +12,7 @@ from host_tests.kit.board_models import MODEL, raised
 from host_tests.modules.ethosu.runtime.kernels import maker, plan_writer
 
 from . import values_table
+from .test_failures import compile_to
 
 
 def quantized(values, tensor, dtype=np.int8):
@@ -183,14 +184,12 @@ def test_openmv_labels_and_callbacks(api):
 def test_scales_per_channel(board, board_npu, tmp_path, small_models):
     """Weights of a CPU operator keep one scale per channel; all are reported."""
     from ethosu.vela.tflite.Model import Model
-    from ethosu_tools.cli import main
 
-    path = tmp_path / "mixed.tflite"
-    options = ["--npu", board_npu, "-o", str(path), "--vela=--ignore-ops CONV_2D", "--quiet"]
-    assert main(["compile", str(small_models["small_cnn"]), *options]) == 0
-    model = Model.GetRootAs(path.read_bytes(), 0)
+    path, source = tmp_path / "mixed.tflite", small_models["small_cnn"]
+    mixed = compile_to(path, source, board_npu, "--vela=--ignore-ops CONV_2D")
+    model = Model.GetRootAs(mixed, 0)
     graph = model.Subgraphs(0)
-    board.write_file("/mixed.tflite", path.read_bytes())
+    board.write_file("/mixed.tflite", mixed)
     board.exec("import ethosu\nm = ethosu.Model('/mixed.tflite')")
     checked = 0
     for index in range(graph.TensorsLength()):
