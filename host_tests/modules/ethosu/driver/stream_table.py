@@ -211,15 +211,9 @@ class Run:
                 sizes = [*self._sizes]
                 sizes[region] -= 1
                 verdict = self._ask(config, sizes)
-                assert verdict.name == "REGION_BOUNDS", (
-                    f"{verdict.name} with {size - 1} in {region}"
-                )
-                bounds = (
-                    verdict.fields["found"],
-                    verdict.fields["expected"],
-                    verdict.fields["detail"],
-                )
-                assert bounds == (size, size - 1, region), verdict.message
+                assert verdict.name == "REGION_BOUNDS", f"{size - 1} in {region}: {verdict.name}"
+                bounds = [verdict.fields[key] for key in ("found", "expected", "detail")]
+                assert bounds == [size, size - 1, region], verdict.message
 
     def _check_writes(self, verdict: Verdict, expected: list[str]) -> None:
         names = {f"size{region}": size for region, size in enumerate(self._sizes)}

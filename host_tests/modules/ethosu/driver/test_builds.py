@@ -89,7 +89,7 @@ def test_a_callback_is_published_in_the_order_of_the_source(objects) -> None:
 
 
 def test_a_program_for_arms_driver_compiles_links_and_runs(tmp_path) -> None:
-    """Every published name, with -Werror, as C and on the target."""
+    """Every function of ethosu_driver.h, with -Werror, as C and on the target."""
     sources = ["arm_names.c", "standalone_board.c"]
     program = cbuild.link(tmp_path / "arm_names", "address", sources, cbuild.DRIVER)
     assert "no NPU there" in cbuild.run([program])

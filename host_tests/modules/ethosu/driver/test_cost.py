@@ -2,6 +2,7 @@
 """Cost of the driver in Cortex-M55 instructions, counted by stock QEMU."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,23 +42,26 @@ def model_header(call: Call) -> str:
 
 
 @pytest.fixture(scope="module")
-def call(compiled, small_models) -> Call:
-    """A payload from Vela with operations of each kind."""
-    (call,) = npu_calls(compiled(small_models["small_cnn"], "ethos-u55-128"))
-    return call
+def call_of(compiled, small_models) -> Callable[..., Call]:
+    """A payload from Vela; small_cnn has operations of each kind."""
+
+    def compile_one(npu: str = "ethos-u55-128", model: str = "small_cnn") -> Call:
+        (call,) = npu_calls(compiled(small_models[model], npu))
+        return call
+
+    return compile_one
 
 
 @pytest.fixture(scope="module", params=CLIENT_MAX)
-def family_costs(request, compiled, small_models) -> tuple[str, dict[str, int]]:
+def family_costs(request, call_of) -> tuple[str, dict[str, int]]:
     """A config of each family, and the lines printed by target/cost.c for it."""
-    (call,) = npu_calls(compiled(small_models["small_cnn"], request.param))
-    return request.param, client_costs(call)
+    return request.param, client_costs(call_of(request.param))
 
 
 @pytest.fixture(scope="module")
-def costs(call) -> dict[str, int]:
+def costs(call_of) -> dict[str, int]:
     """Output lines of target/cost.c."""
-    return client_costs(call)
+    return client_costs(call_of())
 
 
 def count(call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
@@ -103,9 +107,9 @@ def test_a_client_of_arms_interface_pays_for_verifying_once(family_costs, capsys
     assert costs["client_constant"] <= costs["client_unverified"] + 5
 
 
-def test_a_build_may_promise_that_payloads_are_constant(call) -> None:
+def test_a_build_may_promise_that_payloads_are_constant(call_of) -> None:
     """For a client that can't call ethosu_ext_set_constant_payloads() and has no memory table."""
-    costs = client_costs(call, "-DETHOSU_CONSTANT_PAYLOADS=1")
+    costs = client_costs(call_of(), "-DETHOSU_CONSTANT_PAYLOADS=1")
     assert costs["client"] <= CLIENT_MAX["ethos-u55-128"] + CLEAN_MAX
 
 
@@ -122,11 +126,9 @@ def test_verifying_costs_few_instructions_per_word(family_costs) -> None:
 
 
 @pytest.mark.parametrize("npu", CLIENT_MAX)
-def test_verifying_costs_a_part_per_word_and_a_part_per_operation(
-    compiled, small_models, npu
-) -> None:
+def test_verifying_costs_a_part_per_word_and_a_part_per_operation(call_of, npu) -> None:
     """For a short stream with many operations, which costs more per word."""
-    (call,) = npu_calls(compiled(small_models["small_streaming"], npu))
+    call = call_of(npu, "small_streaming")
     costs = client_costs(call)
     operations = sum(each.code in OPERATIONS.values() for each in commands(call.stream))
     limit = WORD_MAX * costs["words"] + OPERATION_MAX * operations
@@ -144,11 +146,9 @@ QUICK = [*zip(itertools.cycle(CLIENT_MAX), OPERATIONS, strict=False)]
         for pair in itertools.product(CLIENT_MAX, OPERATIONS)
     ],
 )
-def test_a_stream_of_operations_alone_is_verified_in_bounded_time(
-    compiled, small_models, npu, name
-) -> None:
+def test_a_stream_of_operations_alone_is_verified_in_bounded_time(call_of, npu, name) -> None:
     """It does not check for stop requests, so its cost per word is bounded."""
-    (call,) = npu_calls(compiled(small_models["small_cnn"], npu))
+    call = call_of(npu)
     stream = call.stream
     at = next(each.offset for each in commands(stream) if each.code == OPERATIONS[name])
     payload = call.with_stream(stream[:at] + 2_000 * stream[at : at + 4] + stream[at:])

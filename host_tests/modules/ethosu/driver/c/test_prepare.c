@@ -175,6 +175,9 @@ DRIVER_TEST(arguments_are_checked, "ethos-u55-128")
     CHECK_EQ(prepare(drv, NULL, sizes, 1), ETHOSU_EXT_E_ARGUMENT);
     CHECK_EQ(prepare(drv, bases, NULL, 1), ETHOSU_EXT_E_ARGUMENT);
     CHECK_EQ(prepare(drv, bases, sizes, 8), 0); // regions of 0 bytes: none
+    CHECK_EQ(ethosu_ext_prepare(drv, &program, good_payload, 4, bases, sizes, 8, 0),
+             ETHOSU_EXT_E_PAYLOAD_SIZE);
+    CHECK(program.owner == NULL);
     check_error(drv, ethosu_invoke_async(drv, good_payload, -4, bases, sizes, 0, NULL),
                 ETHOSU_EXT_E_PAYLOAD_SIZE, "");
     drv->dev.part = NULL;
