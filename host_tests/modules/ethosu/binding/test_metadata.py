@@ -13,6 +13,8 @@ from ethosu_tools.model.tflite.metadata import put
 
 from host_tests.kit.board_models import MODEL, raised
 
+from .test_failures import compile_to
+
 ENTRY = "TFLITE_METADATA"
 NORMALIZATION = {0: u8(1), 1: {0: f32s([123.5, 116.0, 103.0]), 1: f32s([58.5, 57.0, 57.5])}}
 CALIBRATION = b"1.0,2.0,0.5\n0.9,1.5,-0.25,0.1\n"
@@ -169,19 +171,11 @@ def test_an_archive_whose_files_are_larger_than_the_file_is_refused(api):
     assert refused(api, encode({0: "x"}), bytes(archive)) == "directory is damaged"
 
 
-def compile_with(tmp_path, source, *options):
-    out = tmp_path / "out.tflite"
-    command = ["compile", str(source), "-o", str(out), "--quiet", *options]
-    return main(command), out
-
-
 def test_the_tool_writes_what_the_board_reads(api, board_npu, tmp_path, small_models):
     (tmp_path / "words.txt").write_text("null\neins\nzwölf\n")
-    options = ["--npu", board_npu, "--labels", str(tmp_path / "words.txt")]
-    options += ["--normalise", "127.5", "60,61,62.5"]
-    code, out = compile_with(tmp_path, small_models["small_cnn"], *options)
-    assert code == 0
-    api.write_file("/given.tflite", out.read_bytes())
+    options = ["--labels", str(tmp_path / "words.txt"), "--normalise", "127.5", "60,61,62.5"]
+    out = tmp_path / "out.tflite"
+    api.write_file("/given.tflite", compile_to(out, small_models["small_cnn"], board_npu, *options))
     api.exec("t = ethosu.Model('/given.tflite')\nmetadata = t.metadata()")
     assert api.eval("t.labels") == ["null", "eins", "zwölf"]
     assert api.eval("metadata['inputs'][0]['mean']") == (127.5,)
@@ -195,9 +189,7 @@ def test_the_tool_writes_what_the_board_reads(api, board_npu, tmp_path, small_mo
 def test_compile_keeps_what_the_source_says(api, board_npu, tmp_path, small_models):
     source = tmp_path / "source.tflite"
     source.write_bytes(rich(small_models["small_cnn"].read_bytes()))
-    code, out = compile_with(tmp_path, source, "--npu", board_npu)
-    assert code == 0
-    api.write_file("/kept.tflite", out.read_bytes())
+    api.write_file("/kept.tflite", compile_to(tmp_path / "out.tflite", source, board_npu))
     api.exec("k = ethosu.Model('/kept.tflite')")
     assert api.eval("(k.labels[2], k.metadata()['name'])") == ("käse", "classifier")
 
@@ -214,8 +206,9 @@ def test_compile_keeps_what_the_source_says(api, board_npu, tmp_path, small_mode
 def test_wrong_options(tmp_path, monkeypatch, capsys, small_models, options, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gap.txt").write_text("a\n\nb\n")
+    words = ["compile", str(small_models["small_cnn"]), "-o", "out.tflite", *options]
     try:
-        code, _ = compile_with(tmp_path, small_models["small_cnn"], *options)
+        code = main(words)
     except SystemExit as error:
         code = error.code
     assert code != 0

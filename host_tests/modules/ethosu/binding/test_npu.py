@@ -8,7 +8,7 @@ from host_tests.kit.board_models import interrupt, raised
 
 @pytest.fixture
 def npu(api, board_npu, raw):
-    """A board with a reserved NPU `n`, `payload`, `bases`, `fill()` and `right()`."""
+    """A board with a reserved NPU `n`, `payload`, `bases`, `fill()`, `right()`, `works()`."""
     call = raw(board_npu)
     start, end = call.inputs[0].offset, call.outputs[0].offset
     fast = f"ethosu.buffer({call.fast_scratch_size})" if call.fast_scratch_size else "scratch"
@@ -23,6 +23,7 @@ def npu(api, board_npu, raw):
         f"bases = [weights, scratch, {fast}]\n"
         f"def fill(): scratch[{start}:{start} + len(x)] = bytes(x)\n"
         f"def right(): return bytes(scratch[{end}:{end} + len(golden)]) == golden\n"
+        "def works():\n    fill()\n    n.invoke(payload, bases)\n    return right()\n"
         "n = ethosu.reserve(npu=m.npu)\n"
     )
     return api
@@ -47,8 +48,8 @@ def test_done_and_wait(handle):
 def test_wait_keeps_to_the_time_of_the_start(handle):
     handle.exec("mask(); n.invoke_async(payload, bases, timeout_ms=20)")
     assert "within 20 ms" in raised(handle, "n.wait()")
-    handle.exec("unmask(); fill(); n.invoke(payload, bases)")
-    assert handle.eval("right()")
+    handle.exec("unmask()")
+    assert handle.eval("works()")
 
 
 def test_a_loop_until_it_is_done_ends_with_its_time(handle):
@@ -58,8 +59,7 @@ def test_a_loop_until_it_is_done_ends_with_its_time(handle):
         timeout=5,
     )
     assert raised(handle, "n.wait()").startswith("OSError 110 inference took longer than 20 ms")
-    handle.exec("fill(); n.invoke(payload, bases)")
-    assert handle.eval("right()")
+    assert handle.eval("works()")
 
 
 def test_a_lost_model_releases_the_npu_after_its_time_out(emulated):
@@ -81,9 +81,9 @@ def test_a_lost_handle_releases_the_npu(handle, hang):
         f"n.invoke_async(payload, bases, timeout_ms=20)\nn = None\n"
         "def take(): return ethosu.reserve(npu=m.npu, timeout_ms=2000)\n"
         "def work(depth): return work(depth - 1) if depth else take()\n"
-        "n = work(10)\nfill()\nn.invoke(payload, bases)"
+        "n = work(10)"
     )
-    assert handle.eval("right()")
+    assert handle.eval("works()")
 
 
 def test_late_inference_of_a_handle_is_stopped_for_a_model(handle):
@@ -92,8 +92,7 @@ def test_late_inference_of_a_handle_is_stopped_for_a_model(handle):
     )
     assert raised(handle, "m.predict([x])").startswith("OSError 16 the NPU is reserved")
     assert raised(handle, "n.wait()") == "OSError 125 the inference was cancelled"
-    handle.exec("fill(); n.invoke(payload, bases)")
-    assert handle.eval("right()")
+    assert handle.eval("works()")
 
 
 def test_no_time_out_waits_until_interrupted(handle):
@@ -174,8 +173,8 @@ def test_cancel(handle):
     assert handle.eval("(n.done(), seen)") == (True, [])
     assert raised(handle, "n.wait()") == "OSError 125 the inference was cancelled"
     assert raised(handle, "n.wait()").startswith("OSError 22 no inference was started")
-    handle.exec("n.cancel(); fill(); n.invoke(payload, bases)")
-    assert handle.eval("right()")
+    handle.exec("n.cancel()")
+    assert handle.eval("works()")
 
 
 def test_await(handle):
@@ -197,11 +196,9 @@ def test_await(handle):
         "    n.cancel()\n"  # by another task
         "    try: await task\n"
         "    except OSError as error: assert error.errno == errno.ECANCELED; unmask()\n"
-        "    fill()\n"
-        "    await n.run(payload, bases)\n"
         "asyncio.run(main())"
     )
-    assert handle.eval("right()")
+    assert handle.eval("works()")
 
 
 # Register CMD: the bits that allow the NPU to request clock and power down.
@@ -211,10 +208,8 @@ POWER_BITS = "machine.mem32[NPU + 8] & 0xC"
 def test_power_only_while_running_or_all_the_time(handle):
     handle.exec("fill(); n.invoke(payload, bases)")
     idle = handle.eval(POWER_BITS)
-    handle.exec(
-        "n.release(); n = ethosu.reserve(npu=m.npu, powered=True); fill(); n.invoke(payload, bases)"
-    )
-    assert handle.eval("right()")
+    handle.exec("n.release(); n = ethosu.reserve(npu=m.npu, powered=True)")
+    assert handle.eval("works()")
     assert handle.eval(POWER_BITS) != idle
     handle.exec("n.release()")
     assert handle.eval(POWER_BITS) == idle
@@ -249,8 +244,9 @@ def test_release_ends_counting_and_leaves_no_power_request(handle):
     assert handle.eval("idle == released != counting")
     assert handle.eval("p.cycles >= p[0] > 0 and kept == (p.cycles, p[0])")
     assert raised(handle, "with p: pass").startswith("OSError 1 this NPU was released")
-    handle.exec("with ethosu.reserve(npu=m.npu) as n: fill(); n.invoke(payload, bases)")
-    assert handle.eval("right()")
+    handle.exec("n = ethosu.reserve(npu=m.npu)")
+    assert handle.eval("works()")
+    handle.exec("n.release()")
     assert handle.eval(f"idle == {POWER_BITS}")
 
 
@@ -285,8 +281,7 @@ def test_buffers_that_the_payload_writes_must_be_writable(npu):
     assert raised(npu, "n.invoke(payload, [weights, fixed, bases[2]])").startswith(
         "TypeError base that the payload writes is of type memoryview, expected a writable buffer"
     )
-    npu.exec("fill(); n.invoke(payload, bases)")
-    assert npu.eval("right() and bytes(fixed) == bytes(len(fixed))")
+    assert npu.eval("works() and bytes(fixed) == bytes(len(fixed))")
 
 
 @pytest.mark.parametrize("short", [0, 1])
@@ -299,8 +294,7 @@ def test_a_base_that_the_npu_cannot_see_is_refused(handle):
     handle.exec("t = uctypes.bytearray_at(UNSEEN, len(scratch))")
     error = raised(handle, "n.invoke(payload, [weights, t, bases[2]])")
     assert error.startswith("OSError 14 base pointer 1, ")
-    handle.exec("fill(); n.invoke(payload, bases)")
-    assert handle.eval("right()")
+    assert handle.eval("works()")
 
 
 def test_info_and_names(npu, board_npu):
