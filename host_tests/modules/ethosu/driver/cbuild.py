@@ -11,6 +11,7 @@ from host_tests.kit import sharing
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[3]
 C = HERE / "c"
+SOURCES = sorted((REPO / "modules/ethosu/driver").glob("*.c"))
 
 INCLUDES = [
     f"-I{REPO / path}"
@@ -38,8 +39,9 @@ SANITIZE = {
 }
 
 # How tests count instructions of the module's C code, and what else links it for the target.
+TARGET = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
 CORTEX_M55 = [
-    *("arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"),
+    *TARGET,
     *("-std=c11", "-O2", "-ffunction-sections", "-ffp-contract=off"),
 ]
 
@@ -64,6 +66,14 @@ def firmware_objects() -> list[Path]:
 
 
 run = sharing.run
+
+
+def numbers(program: Path, *options: str) -> dict[str, int]:
+    """What a program for MPS3_AN547 prints by semihosting on QEMU: names and numbers."""
+    machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
+    semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]
+    output = run(["qemu-system-arm", *machine, *semihosting, *options, "-kernel", program])
+    return {name: int(number) for name, number in (line.split() for line in output.splitlines())}
 
 
 def refuse(command: list[str | Path]) -> str:

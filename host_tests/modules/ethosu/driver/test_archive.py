@@ -13,7 +13,6 @@ import pytest
 from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
-SOURCES = sorted((cbuild.REPO / "modules/ethosu/driver").glob("*.c"))
 FAMILIES = {"U55": "ethos-u55-128", "U65": "ethos-u65-512", "U85": "ethos-u85-2048"}
 OPTIONS = ("", "ETHOSU_VERIFY=0", *(f"ETHOSU_{family}=0" for family in FAMILIES))
 
@@ -36,7 +35,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[str, Path]:
     flags += [f"-D{request.param}"] if request.param else []
     host = cbuild.archives("", *cbuild.HOST)
     archive = folder / "libethosu_driver.a"
-    cbuild.run(["ar", "rcs", archive, *sharing.objects(["gcc", *flags], SOURCES)])
+    cbuild.run(["ar", "rcs", archive, *sharing.objects(["gcc", *flags], cbuild.SOURCES)])
     files = sharing.objects(["gcc", *flags], [cbuild.C / "archive.c", cbuild.C / "board.c"])
     cbuild.run(["gcc", "-o", folder / "archive", *files, *cbuild.group(archive, *host), "-lm"])
     return request.param, folder / "archive"

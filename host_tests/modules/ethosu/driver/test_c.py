@@ -33,9 +33,10 @@ def test_all_short_sequences(program: Path) -> None:
 
 def test_a_handle_keeps_several_payloads() -> None:
     """ETHOSU_EXT_STREAMS: tests of prepared programs, with handles that keep three payloads."""
-    own = sorted((cbuild.REPO / "modules/ethosu/driver").glob("*.c"))
-    sources = [*(cbuild.C / name for name in ("test_prepare.c", "board.c", "check.c")), *own]
+    parts = (cbuild.C / name for name in ("test_prepare.c", "board.c", "check.c"))
     flags = cbuild.sanitized("address", "-DETHOSU_EXT_STREAMS=3")
     libraries = cbuild.group(*cbuild.archives("address", *cbuild.HOST))
-    program = cbuild.sharing.program("driver", [*flags, *sources, *libraries, "-lm", "-o"])
+    program = cbuild.sharing.program(
+        "driver", [*flags, *parts, *cbuild.SOURCES, *libraries, "-lm", "-o"]
+    )
     cbuild.run([program, *cbuild.names("test_prepare.c")])

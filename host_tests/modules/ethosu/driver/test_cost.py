@@ -70,13 +70,7 @@ def count(call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", TARGET / "cost.ld"]
     command = [*cbuild.CORTEX_M55, f"-I{folder}", *script, TARGET / source, *parts, "-o"]
     program = sharing.program("cost.elf", command)
-    machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
-    semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]
-    output = cbuild.run(
-        ["qemu-system-arm", *machine, *semihosting, "-icount", "shift=0", "-kernel", program]
-    )
-    lines = (line.split() for line in output.splitlines())
-    return {name: int(number) for name, number in lines}
+    return cbuild.numbers(program, "-icount", "shift=0")
 
 
 def client_costs(call: Call, *flags: str) -> dict[str, int]:

@@ -17,7 +17,7 @@ from host_tests.modules.ethosu.driver.streams import npu_calls
 
 DRIVER = cbuild.REPO / "modules/ethosu/driver"
 TARGET = Path(__file__).parent / "target"
-CPU = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
+CPU = cbuild.TARGET[1:]
 TOOLCHAIN = f"""
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_C_COMPILER arm-none-eabi-gcc)
@@ -151,11 +151,8 @@ def run(program: Path, seed: int = 0) -> dict[str, int]:
     sharing.make("tools/qemu_plugin")
     npu = program.with_suffix(".npu").read_text()
     plugin = f"{cbuild.REPO}/build/qemu_plugin/libethosu_qemu.so,npu={npu},timing=model"
-    machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
-    semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]
-    command = ["qemu-system-arm", *machine, *semihosting, "-icount", "shift=3,sleep=off"]
-    output = cbuild.run([*command, "-plugin", plugin, "-seed", str(seed), "-kernel", program])
-    return {name: int(number) for name, number in (line.split() for line in output.splitlines())}
+    options = ["-icount", "shift=3,sleep=off", "-plugin", plugin, "-seed", str(seed)]
+    return cbuild.numbers(program, *options)
 
 
 def test_a_client_of_arms_interface_gets_exact_results(client, capsys) -> None:

@@ -6,8 +6,6 @@ import pytest
 from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
-SOURCES = sorted((cbuild.REPO / "modules/ethosu/driver").glob("*.c"))
-
 ERRORS = [
     "0 NPU stopped at byte 0 of the command stream: "
     "bus error at command on port M1 (STATUS 0xffff0804)",
@@ -30,7 +28,7 @@ ALL = [
 def test_each_level_logs_what_it_promises(level) -> None:
     """Lines of all levels up to the compiled-in one, in the order of events."""
     flags = [*cbuild.STRICT, "-O0", *cbuild.INCLUDES, f"-DETHOSU_LOG_SEVERITY=ETHOSU_LOG_{level}"]
-    sources = [*(cbuild.C / name for name in ("log.c", "board.c", "check.c")), *SOURCES]
+    sources = [*(cbuild.C / name for name in ("log.c", "board.c", "check.c")), *cbuild.SOURCES]
     host = cbuild.group(*cbuild.archives("", *cbuild.HOST))
     program = sharing.program("log", ["gcc", *flags, *sources, *host, "-lm", "-o"])
     most = ["ERR", "WARN", "INFO", "DEBUG"].index(level)

@@ -3,13 +3,6 @@
 #include "board.h"
 #include "pmu_ethosu.h"
 
-/** Check the driver's last write. */
-static void check_written(uint32_t offset, uint32_t value)
-{
-    CHECK_EQ(npus[0].written.offset, offset);
-    CHECK_EQ(npus[0].written.value, value);
-}
-
 /** This NPU supports less than the simulator's. */
 static void limit_ports(const struct sim_host_access *access)
 {
@@ -24,7 +17,8 @@ static void limit_ports(const struct sim_host_access *access)
 DRIVER_TEST(the_pmu_keeps_the_power_on, "ethos-u55-128")
 {
     ETHOSU_PMU_Enable(drv);
-    check_written(NPU_PMCR, NPU_PMCR_ENABLE);
+    CHECK_EQ(npus[0].written.offset, NPU_PMCR);
+    CHECK_EQ(npus[0].written.value, NPU_PMCR_ENABLE);
     CHECK_EQ(reg(0, NPU_CMD), 0);
     ETHOSU_PMU_Set_EVCNTR(drv, 0, 7);
     ETHOSU_PMU_Set_CCNTR(drv, 7);
