@@ -40,13 +40,6 @@ def take(board, expression, dtype, values):
     return np.frombuffer(board.eval(f"bytes({expression})"), dtype).reshape(-1, values)
 
 
-def test_features_on_the_board_equal_pymicro_features(audio):
-    audio.exec("f = ethosu_audio.MicroFrontend()\nr = room(f, 'H')\nn = f.process(sound, r)")
-    expected = references.micro(SAMPLES)
-    assert audio.eval("n") == len(expected)
-    assert np.array_equal(take(audio, "r", np.uint16, 40), expected)
-
-
 def test_pieces_of_any_size_give_the_same_rows(audio):
     """As arrays, views and bytes, through process() and through a ring filled by a stream."""
     audio.exec(
@@ -70,7 +63,7 @@ def test_pieces_of_any_size_give_the_same_rows(audio):
     assert audio.eval("(ring.lost, ring.overruns, ring.size)") == (0, 0, 1024)
 
 
-@pytest.mark.parametrize("hop", [320, 480, 100])
+@pytest.mark.parametrize("hop", [160, 320, 480, 100])
 def test_another_hop_takes_other_windows(audio, hop):
     """Without history, rows depend on one window only: they equal first rows of shifted sounds."""
     audio.exec(
@@ -79,7 +72,9 @@ def test_another_hop_takes_other_windows(audio, hop):
     rows = take(audio, "r", np.uint16, 40)
     assert audio.eval("n") == len(rows) == (len(SAMPLES) - 480) // hop + 1
     assert np.array_equal(rows[0], references.micro(SAMPLES[:480])[0])
-    if hop % 160 == 0:
+    if hop == 160:
+        assert np.array_equal(rows, references.micro(SAMPLES))
+    elif hop % 160 == 0:
         # Window energies are those of every n-th window; the noise estimate adapts more slowly.
         assert np.corrcoef(rows[:, 5], references.micro(SAMPLES)[:: hop // 160, 5])[0, 1] > 0.8
 

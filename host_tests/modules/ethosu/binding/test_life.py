@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from host_tests.kit.board_models import MODEL, load
+from host_tests.kit.board_models import MODEL
 from host_tests.kit.firmware_image import places
 
 
@@ -53,12 +53,3 @@ def test_job_keeps_its_buffers_through_collection(emulated):
         "result = asyncio.run(main())"
     )
     assert emulated.eval("result == golden")
-
-
-def test_reset_begins_anew_with_the_initial_values(board, board_npu, compiled, small_models):
-    load(board, compiled(small_models["small_streaming"], board_npu))
-    board.exec("x = bytearray([31] * len(m.inputs[0].data))")
-    first, second = board.eval("[bytes(m.predict([x])[0]) for _ in range(2)]")
-    board.exec("m.reset()")
-    assert board.eval("[bytes(m.predict([x])[0]) for _ in range(2)]") == [first, second]
-    assert first != second, "the model has no state to test with"
