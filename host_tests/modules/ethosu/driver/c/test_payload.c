@@ -23,11 +23,15 @@ static int parse(const uint32_t *words, size_t size, struct ethosu_ext_payload *
     return error;
 }
 
-static const char *message(const struct ethosu_ext_fault *fault)
+static void check_refused(const uint32_t *words, size_t size, int code, const char *part)
 {
-    static char text[200];
-    ethosu_ext_describe(fault, text, sizeof text);
-    return text;
+    struct ethosu_ext_payload payload;
+    struct ethosu_ext_fault fault = {0};
+    CHECK_EQ(parse(words, size, &payload, &fault), code);
+    CHECK_EQ(fault.code, code);
+    char text[200];
+    ethosu_ext_describe(&fault, text, sizeof text);
+    CHECK_TEXT(text, part);
 }
 
 TEST(cop1_gives_config_and_stream)
@@ -84,12 +88,9 @@ TEST(each_field_of_cop2_is_checked)
     };
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint32_t words[20];
-        struct ethosu_ext_payload payload;
-        struct ethosu_ext_fault fault = {0};
         memcpy(words, good_cop2, sizeof words);
         words[cases[i].word] = cases[i].value;
-        CHECK_EQ(parse(words, sizeof words, &payload, &fault), cases[i].error);
-        CHECK_TEXT(message(&fault), cases[i].part);
+        check_refused(words, sizeof words, cases[i].error, cases[i].part);
     }
 }
 
@@ -123,23 +124,13 @@ TEST(fast_scratch_that_a_payload_states_must_be_given)
  */
 TEST(a_truncated_payload_is_never_read_past_its_end)
 {
+    struct ethosu_ext_payload payload;
     for (size_t size = 0; size < GOOD_PAYLOAD_SIZE; size++) {
-        struct ethosu_ext_payload payload;
         CHECK(parse(good_payload, size, &payload, NULL) < 0);
     }
     for (size_t size = 0; size < sizeof good_cop2; size++) {
-        struct ethosu_ext_payload payload;
         CHECK(parse(good_cop2, size, &payload, NULL) < 0);
     }
-}
-
-static void check_refused(const uint32_t *words, size_t size, int code, const char *part)
-{
-    struct ethosu_ext_payload payload;
-    struct ethosu_ext_fault fault = {0};
-    CHECK_EQ(parse(words, size, &payload, &fault), code);
-    CHECK_EQ(fault.code, code);
-    CHECK_TEXT(message(&fault), part);
 }
 
 TEST(each_malformed_payload_has_its_own_reason)
