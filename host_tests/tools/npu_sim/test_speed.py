@@ -71,7 +71,7 @@ def mobilenet(request, tmp_path_factory):
     """The project's own models with 300 million MACs, before and after compiling."""
     folder = tmp_path_factory.mktemp("mobilenet")
     model, compiled = own_model(folder, request.param), folder / "compiled.tflite"
-    estimate = vela.compile_model(model, "ethos-u55-256", compiled)["estimate"]
+    estimate = vela.compile_model(model, "ethos-u55-256", compiled)["vela_estimate"]
     assert estimate["macs"] == pytest.approx(300e6, rel=0.02)
     return model, compiled
 

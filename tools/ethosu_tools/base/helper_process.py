@@ -148,7 +148,19 @@ def _stop(
     # With the processes that it has started.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    end(process)
+
+
+def end(process: subprocess.Popen[Any]) -> None:
+    """Kill a process, if it has not ended, and wait for it.
+
+    Popen.wait() would wait for ever if a Ctrl-C before arrived inside poll(), whose lock is then
+    never released.
+    """
+    process.kill()
+    if process.returncode is None:
+        with contextlib.suppress(ChildProcessError):
+            process.returncode = os.waitstatus_to_exitcode(os.waitpid(process.pid, 0)[1])
 
 
 def requests() -> Connection[Any, Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import BinaryIO
 
+from ..base import helper_process
 from ..base.deadline import STEP_S, Deadline
 from . import qemu
 from .emulator_log import EmulatorLog, Excerpt
@@ -127,8 +128,7 @@ def run(
             process.send_signal(signal.SIGTERM if in_order else signal.SIGKILL)
             _drain(process, sources)
         finally:
-            process.kill()
-            process.wait()
+            helper_process.end(process)
         now = resource.getrusage(resource.RUSAGE_CHILDREN)
         return Outcome(
             reason,

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import boards
-from ..base import paths
+from ..base import helper_process, paths
 from ..base.closeable import Closeable
 from ..base.deadline import Deadline, is_stopped
 from ..base.errors import BoardError, InputError, NoEmulatorError, SetupError, ToolError
@@ -167,7 +167,7 @@ class Machine(Closeable):
                 pass_fds=[*files.values(), self._control.fd],
                 start_new_session=True,
             )
-            resources.callback(_stop, self.process)
+            resources.callback(helper_process.end, self.process)
             self.port = self._find_port()
             self._check_start()
             self._finalizer = weakref.finalize(self, resources.pop_all().close)
@@ -333,8 +333,7 @@ def identify(qemu: str) -> Identity:
     try:
         text = process.communicate(timeout=_TELL_TIMEOUT_S)[0].decode(errors="replace")
     except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        helper_process.end(process)
         raise SetupError(
             f"{qemu} did not tell its version within {_TELL_TIMEOUT_S:.0f} s"
         ) from None
@@ -399,8 +398,3 @@ def die_with_parent(parent: int) -> None:
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it ended before the kernel was told
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.kill()  # without effect if it has ended
-    process.wait()

@@ -214,8 +214,8 @@ def test_a_hostile_name_of_a_tensor_costs_the_debug_table_at_most(
     data = small_models["small_cnn"].read_bytes()
     assert b"input\0" in data
     source.write_bytes(data.replace(b"input\0", name.ljust(6, b"\0")))
-    code, out, err = ethosu("compile", source, "-o", output)
-    assert (code, err) == (0, "")
-    assert (get(output.read_bytes(), DEBUG_TABLE) is None) == ("will not name operators" in out)
+    code, _, err = ethosu("compile", source, "-o", output)
+    assert code == 0 and len(err.splitlines()) <= 1
+    assert (get(output.read_bytes(), DEBUG_TABLE) is None) == ("will not name operators" in err)
     damaging = {b"]]>", b"\x01", b"\0"}
-    assert any(each in name for each in damaging) == ("will not name operators" in out)
+    assert any(each in name for each in damaging) == ("will not name operators" in err)

@@ -43,7 +43,7 @@ def test_a_byte_of_the_stream_is_a_layer(model, repo):
 
 def test_the_original_has_no_stream_to_look_in(ethosu, small_models, tmp_path):
     log = tmp_path / "log.txt"
-    log.write_text("OSError: NPU stopped at byte 100 of the command stream: bus error (STATUS 0x2804)")
+    log.write_text("NPU stopped at byte 100 of the command stream: bus error (STATUS 0x2804)")
     code, out, err = ethosu("decode", small_models["small_cnn"], log)
     assert code == 0 and "bus error" in out
     assert "is not compiled: pass the file that runs on the board to see the layer" in err

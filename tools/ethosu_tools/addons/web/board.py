@@ -11,7 +11,7 @@ import tty
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...base import paths
+from ...base import helper_process, paths
 from ...base.closeable import Closeable
 from ...base.errors import InputError, SetupError
 from ...link.emulator_log import EmulatorLog
@@ -71,8 +71,7 @@ class WebBoard(Closeable):
         try:
             self.process.wait(_STOP_S)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            helper_process.end(self.process)
         with contextlib.suppress(OSError):
             os.close(self._slave)
         self._errors.close()

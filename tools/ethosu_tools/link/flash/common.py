@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from ...base import helper_process
 from ...base.errors import BoardError, InputError, SetupError, UsageError
 from ...base.files import read_whole
 from ...base.ui import Ui
@@ -213,8 +214,7 @@ def run_tool(
     except queue.Empty:
         pass
     finally:
-        process.kill()  # without effect if it has ended
-        process.wait()
+        helper_process.end(process)
     if problem:
         raise BoardError(f"{name} {problem}: {_last_lines(text) or 'no output'}")
 

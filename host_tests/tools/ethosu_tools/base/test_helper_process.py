@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+"""Processes end, whatever happened before."""
+
+import signal
+import subprocess
+import sys
+
+from ethosu_tools.base import helper_process
+
+
+def test_a_ctrl_c_inside_poll_does_not_keep_a_process_from_being_waited_for():
+    """It leaves the lock of Popen taken, for which wait() would wait for ever."""
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    assert process._waitpid_lock.acquire(blocking=False)
+    helper_process.end(process)
+    assert process.returncode == -signal.SIGKILL
