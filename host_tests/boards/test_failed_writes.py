@@ -168,15 +168,6 @@ def test_a_refused_step_is_made_elsewhere(board, name, stride):
     assert set(sweep(board, name, stride)) == {"None"}
 
 
-def test_what_is_in_the_ram_disk_survives_the_reset_button():
-    """A write-back cache does not."""
-    with QemuBoard(Machine(emulated("MPS3_AN547"))) as board:
-        board.start("import emulator\nwith open('/kept', 'w') as file: file.write('x' * 5000)\n"
-                    "emulator.fault('board.reset')\nwhile True: pass")  # fmt: skip
-        board._reconnect()
-        assert board.eval("open('/kept').read() == 'x' * 5000")
-
-
 def test_a_step_that_is_lost_is_noticed(board):
     """What was to be cleared or written is read back, whatever the device reports."""
     board.exec("disk = machine.Flash()\ndisk.writeblocks(5, bytes(8192))\nlost = []")

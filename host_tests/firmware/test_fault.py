@@ -89,16 +89,6 @@ def test_report_names_the_location(stock, firmware):
     assert "machine_mem" in place
 
 
-def test_reset_cause_is_reported(stock):
-    report_after(stock, PROGRAMS["read of null"][0])
-    with stock.board() as board:
-        board.exec("import machine")
-        assert board.eval("machine.reset_cause() == machine.FAULT_RESET")
-        board.reset()
-        board.exec("import machine")
-        assert board.eval("machine.reset_cause() == machine.HARD_RESET")
-
-
 def test_a_main_program_that_faults_is_skipped_once(stock):
     """Otherwise the board would become unreachable."""
     with stock.board() as board:

@@ -91,12 +91,6 @@ def test_romfs_query_reads_an_image_of_ours(board_npu):
     assert f"ROMFS image size: {len(image) - head}\n" in done.stdout, done.stdout + done.stderr
 
 
-def test_a_soft_reset_clears_variables(mpremote):
-    mpremote("exec", "kept = 1")
-    mpremote("soft-reset")
-    assert mpremote("exec", "print('kept' in globals())") == "False\n"
-
-
 def test_ctrl_c_stops_a_script(machine, mpremote, tmp_path):
     script = tmp_path / "script.py"
     script.write_text("import time\nprint('sleeping')\ntime.sleep(1000)\n")

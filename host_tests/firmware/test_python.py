@@ -58,16 +58,6 @@ churn(20)
 """)
 
 
-def test_endless_recursion_raises(board):
-    board.exec("""
-def f(): f()
-try:
-    f()
-except RuntimeError:
-    print("caught", end="")
-""")
-
-
 def test_asyncio_runs_tasks_side_by_side(board):
     printed = board.exec("""
 import asyncio

@@ -78,11 +78,6 @@ def test_each_model_finds_its_own_npu(pair):
     assert pair.board.eval("[right(i) for i in (0, 1, 1, 0, 0, 1)]") == [True] * 6
 
 
-def test_reserve_finds_the_npu_by_its_config(pair):
-    found = pair.board.eval(f"[ethosu.reserve(npu=name).info()['config'] for name in {pair.npus}]")
-    assert found == list(pair.npus)
-
-
 def test_tasks_on_both_do_not_wait_for_each_other(pair):
     """Many on both, then one NPU hangs while the other keeps working."""
     board = pair.board

@@ -5,7 +5,6 @@ import re
 import subprocess
 
 import pytest
-from ethosu_tools import boards
 
 from host_tests.kit import sharing
 
@@ -22,13 +21,6 @@ def test_a_second_board_compiles_its_own_files_only(build_dir):
     again = make(f"BOARD={NAMES[1]}", "TESTS=one -x", "JOBS=1", "SEED=2").stdout
     assert (one / "common").resolve() == (other / "common").resolve()
     assert re.findall(r"^CC .*/(\S+)$", again, re.MULTILINE) == ["board_table.c"]
-
-
-def test_each_image_has_its_own_name(build_dir):
-    for name in NAMES:
-        image = (build_dir / f"firmware/{name}/firmware.elf").read_bytes()
-        mine = [each for each in NAMES if boards.load(each).name.encode() in image]
-        assert mine == [name]
 
 
 @pytest.mark.parametrize("constant", ["BOARD_NAME", "BOARD_CLOCK_HZ", "BOARD_UART_BAUD"])
