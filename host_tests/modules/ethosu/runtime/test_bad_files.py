@@ -5,14 +5,14 @@ import re
 import struct
 from collections.abc import Callable
 
-import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.base.errors import InputError
 from ethosu_tools.compile.plan import record
 from ethosu_tools.model.tflite import OFFSETS_NAME, metadata
-from ethosu_tools.model.tflite.writer import Graph, write
+from ethosu_tools.model.tflite.merged import tree_of
+from ethosu_tools.model.tflite.writer import Graph, packed, write
 from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.modules.ethosu.runtime import hostile, long_runs
@@ -84,15 +84,12 @@ def test_a_file_that_changes_while_it_is_used_stays_in_its_memory(damage, tmp_pa
 def test_zero_points_outside_of_their_type_reach_no_kernel(damage, zero_point):
     files = {}
     for name in maker.GENERATORS:
-        model = maker.make(name, 0).model
-        tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
+        tree = tree_of(maker.make(name, 0).model)
         for tensor in tree.subgraphs[0].tensors:
             quantization = tensor.quantization
             if quantization is not None and quantization.zeroPoint is not None:
                 quantization.zeroPoint = [zero_point] * len(quantization.zeroPoint)
-        builder = flatbuffers.Builder(4096)
-        builder.Finish(tree.Pack(builder), b"TFL3")
-        files[name] = plan_writer.add_plan(bytes(builder.Output()))
+        files[name] = plan_writer.add_plan(packed(tree))
     said = damage.each(files)["NOT_EQUAL"]
     # The low 32 bits of 2**40 are 0.
     assert "zero point is outside its type's range" in said or zero_point == 2**40
@@ -175,17 +172,15 @@ def test_a_tensor_without_a_scale_reaches_no_kernel(damage):
     """Each input and output in turn, unless its type needs none, such as a bias."""
     files = {}
     for name in QUANTIZED:
-        original = bytearray(maker.make(name, 0).model)
-        graph = schema.ModelT.InitFromPackedBuf(original).subgraphs[0]
+        original = maker.make(name, 0).model
+        graph = tree_of(original).subgraphs[0]
         small = (schema.TensorType.INT8, schema.TensorType.INT16)
         needed = [i for i, tensor in enumerate(graph.tensors) if tensor.type in small]
         assert len(needed) >= 2
         for index in needed:
-            model = schema.ModelT.InitFromPackedBuf(original)
+            model = tree_of(original)
             model.subgraphs[0].tensors[index].quantization = None
-            builder = flatbuffers.Builder(1024)
-            builder.Finish(model.Pack(builder), b"TFL3")
-            files[f"{name} {index}"] = plan_writer.add_plan(bytes(builder.Output()))
+            files[f"{name} {index}"] = plan_writer.add_plan(packed(model))
     reason = "no scale above 0|differ in quantisation"
     said = damage.each(files)
     assert {name: text for name, text in said.items() if not re.search(reason, text)} == {}
@@ -194,11 +189,9 @@ def test_a_tensor_without_a_scale_reaches_no_kernel(damage):
 @pytest.mark.parametrize("elements", [1, 1000])
 def test_an_output_of_another_size_reaches_no_kernel(damage, tmp_path, elements):
     """GATHER would write one element per index, regardless of the available space."""
-    model = schema.ModelT.InitFromPackedBuf(bytearray(maker.make("GATHER", 0).model))
+    model = tree_of(maker.make("GATHER", 0).model)
     graph = model.subgraphs[0]
     graph.tensors[graph.outputs[0]].shape = np.array([elements], np.int32)
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), b"TFL3")
     path = tmp_path / "model.tflite"
-    path.write_bytes(plan_writer.add_plan(bytes(builder.Output())))
+    path.write_bytes(plan_writer.add_plan(packed(model)))
     assert "output has the wrong number of elements" in damage("load", path)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Runtime, driver and NPU simulator in one sanitized C program: fast scratch, and threads."""
 
-import flatbuffers
 import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.compile.plan import plan_file
 from ethosu_tools.compile.vela import compile_model
 from ethosu_tools.model import describe
+from ethosu_tools.model.tflite.merged import tree_of
+from ethosu_tools.model.tflite.writer import packed
 from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.kit.mixed_models import MODELS, MixedNet
@@ -41,7 +41,7 @@ def test_fast_scratch_on_ethos_u55(case_of, compiled, small_models, tmp_path, na
 def as_vela_4(model):
     """The same model with a tensor of its own for fast scratch, as large as the scratch and at the
     same offset: so Vela up to 4.5 writes it in modes without fast scratch."""
-    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
+    tree = tree_of(model)
     graph = tree.subgraphs[0]
     (operator,) = graph.operators
     scratch, fast = operator.inputs[2:4]
@@ -52,9 +52,7 @@ def as_vela_4(model):
     numbers = np.frombuffer(bytes(tree.buffers[plan.buffer].data), np.int32)
     numbers = np.concatenate([numbers[:2], [len(graph.tensors)], numbers[3:], [0]])
     tree.buffers[plan.buffer].data = np.frombuffer(numbers.astype(np.int32).tobytes(), np.uint8)
-    builder = flatbuffers.Builder(len(model))
-    builder.Finish(tree.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+    return packed(tree)
 
 
 def test_no_memory_for_fast_scratch_that_no_command_uses(case_of, compiled, small_models, tmp_path):
@@ -75,16 +73,14 @@ def test_no_memory_for_fast_scratch_that_no_command_uses(case_of, compiled, smal
 
 def with_equal_sizes(model):
     """The same model with scratch and fast scratch of the same size."""
-    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
+    tree = tree_of(model)
     graph = tree.subgraphs[0]
     (operator,) = graph.operators
     tensors = [graph.tensors[number] for number in operator.inputs[2:4]]
     size = max(tensor.shape[0] for tensor in tensors)
     for tensor in tensors:
         tensor.shape = np.array([size], np.int32)
-    builder = flatbuffers.Builder(len(model))
-    builder.Finish(tree.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+    return packed(tree)
 
 
 def test_memory_for_fast_scratch_as_large_as_scratch_if_commands_use_it(

@@ -18,49 +18,63 @@ from . import made
 from .program_writer import FREE, JUMP, MOVE, NULL, Method, Program, union
 
 Make = Callable[[VelaBinary], bytes]
+# What is wrong in the data of the one delegate, or in a program without one.
+Change = Callable[[VelaBinary], VelaBinary | bytes]
+Build = Callable[[Program, Method], None]
 # Inputs and outputs of small_cnn, on which all programs are based.
 INPUT = made.End((1, 3, 16, 16), 0.0235, -3)
 OUTPUT = made.End((1, 10), 1 / 256, -128)
 
 
-def _program(data: bytes, *, buffers: int = 1, **options: object) -> Program:
+def _program(blob: VelaBinary | bytes, *, buffers: int = 1, **options: object) -> Program:
     program = Program()
     method = program.forward
     method.buffers = buffers
     method.inputs = [method.tensor("int8", INPUT.sizes, INPUT.order)]
     method.outputs = [method.tensor("int8", OUTPUT.sizes)]
+    data = blob if isinstance(blob, bytes) else blob.encode()
     program.delegate(data, [*method.inputs, *method.outputs], **options)
     return program
 
 
-def _file(data: bytes, **options: object) -> bytes:
-    return _program(data, **options).encode()
+def _file(blob: VelaBinary | bytes, **options: object) -> bytes:
+    return _program(blob, **options).encode()
 
 
-def _first(blob: VelaBinary, **changes: object) -> VelaBinary:
-    return replace(blob, inputs=(replace(blob.inputs[0], **changes),))
+def _delegate(change: Change, **options: object) -> Make:
+    return lambda blob: _file(change(blob), **options)
 
 
-def _last(blob: VelaBinary, **changes: object) -> VelaBinary:
-    return replace(blob, outputs=(replace(blob.outputs[0], **changes),))
+def _all(**changes: object) -> Change:
+    return lambda blob: replace(blob, **changes)
 
 
-def _with_size(blob: VelaBinary, name: str, size: int) -> bytes:
-    """The same bytes, but with a different size in a block's header."""
-    data = bytearray(blob.encode())
-    at = data.index(name.encode() + b"\0")
-    struct.pack_into("<I", data, at + 16, size)
-    return bytes(data)
+def _first(**changes: object) -> Change:
+    return lambda blob: replace(blob, inputs=(replace(blob.inputs[0], **changes),))
 
 
-def _with_count(blob: VelaBinary, count: int) -> bytes:
-    data = bytearray(blob.encode())
-    struct.pack_into("<I", data, data.index(b"inputs\0") + 32, count)
-    return bytes(data)
+def _last(**changes: object) -> Change:
+    return lambda blob: replace(blob, outputs=(replace(blob.outputs[0], **changes),))
 
 
-def _renamed(blob: VelaBinary, name: str, new: str) -> bytes:
-    return blob.encode().replace(name.encode().ljust(16, b"\0"), new.encode().ljust(16, b"\0"), 1)
+def _number(name: str, offset: int, number: int) -> Change:
+    """The same bytes, but with a different number at this offset of a block."""
+
+    def change(blob: VelaBinary) -> bytes:
+        data = bytearray(blob.encode())
+        struct.pack_into("<I", data, data.index(name.encode() + b"\0") + offset, number)
+        return bytes(data)
+
+    return change
+
+
+def _size(name: str, size: int) -> Change:
+    return _number(name, 16, size)
+
+
+def _renamed(name: str, new: str) -> Change:
+    old, other = (each.encode().ljust(16, b"\0") for each in (name, new))
+    return lambda blob: blob.encode().replace(old, other, 1)
 
 
 def _external(blob: VelaBinary, name: str) -> bytes:
@@ -75,145 +89,6 @@ def _twice(blob: VelaBinary) -> bytes:
     return data[: -len(end)] + block("scratch_size", bytes(4)) + end
 
 
-# Region 1 holds input and output of small_cnn, and cannot be any smaller.
-DELEGATES: dict[str, tuple[Make, str]] = {
-    "output offset outside of scratch": (
-        lambda blob: _file(_last(blob, offset=0x200000).encode()),
-        r"instruction 0 \(delegate\), argument 1: last byte in scratch at 2097162, expected 3568",
-    ),
-    "input offset 0x7ffffff0": (
-        lambda blob: _file(_first(blob, offset=0x7FFFFFF0).encode()),
-        r"argument 0: last byte in scratch at 2147484400, expected 3568",
-    ),
-    "scratch_size too small for the ends": (
-        lambda blob: _file(replace(blob, scratch_size=0x100).encode()),
-        r"argument 0: last byte in scratch at 2160, expected 256",
-    ),
-    "a scratch_size that whole cache lines wrap to 0": (
-        lambda blob: _file(replace(blob, scratch_size=0xFFFFFFF0).encode()),
-        r"instruction 0 \(delegate\): region 1 needs 4095 MB, expected less than 2048",
-    ),
-    "a region of inputs of 2 GB": (
-        lambda blob: _file(_first(blob, offset=0x7FFFFFF0, region=3).encode()),
-        r"instruction 0 \(delegate\): region 3 needs 2048 MB, expected less than 2048",
-    ),
-    "an output of fewer bytes than its tensor": (
-        lambda blob: _file(_last(blob, shape=(1, 1, 1, 1, 1, 3)).encode()),
-        r"instruction 0 \(delegate\)",
-    ),
-    "inputs count 2 with one argument": (
-        lambda blob: _file(replace(blob, inputs=blob.inputs * 2).encode()),
-        "2 arguments for 2 inputs and 1 outputs",
-    ),
-    "no inputs": (
-        lambda blob: _file(replace(blob, inputs=()).encode()),
-        "2 arguments for 0 inputs and 1 outputs",
-    ),
-    "cmd_data of 0x7fffffe0 bytes": (
-        lambda blob: _file(_with_size(blob, "cmd_data", 0x7FFFFFE0)),
-        r"block cmd_data: 2147483616 bytes, more than remain, expected \d+",
-    ),
-    "a size that rounds up to 0": (
-        lambda blob: _file(_with_size(blob, "weight_data", 0xFFFFFFFF)),
-        "block weight_data: 4294967295 bytes, more than remain",
-    ),
-    "weight_data of 16 bytes": (
-        lambda blob: _file(_with_size(blob, "weight_data", 16)),
-        "block .*: ",
-    ),
-    "scratch_size of 8 bytes": (
-        lambda blob: _file(_with_size(blob, "scratch_size", 8)),
-        "block scratch_size: 8 bytes, expected 4",
-    ),
-    "a count of inputs that its block contradicts": (
-        lambda blob: _file(_with_size(blob, "inputs", 44)),
-        "block inputs: 44 bytes, inconsistent with its count, expected 40",
-    ),
-    "a count of inputs that wraps around": (
-        lambda blob: _file(_with_count(blob, (1 << 30) + 1)),
-        "block inputs: 40 bytes, inconsistent with its count, expected 4294967295",
-    ),
-    "another first block": (
-        lambda blob: _file(_renamed(blob, "vela_bin_stream", "vela_bin")),
-        "block vela_bin: 0 bytes in the first block, which must be vela_bin_stream",
-    ),
-    "no last block": (
-        lambda blob: _file(blob.encode()[:-32]),
-        "0 bytes of the next block's header, expected 32",
-    ),
-    "an unknown block": (
-        lambda blob: _file(_renamed(blob, "weight_data", "weights")),
-        "block weights: .* unknown or repeated",
-    ),
-    "a block twice": (lambda blob: _file(_twice(blob)), "block scratch_size: .* repeated"),
-    "bytes after the last block": (
-        lambda blob: _file(blob.encode() + bytes(16)),
-        "block vela_end_stream: 16 bytes after the last block",
-    ),
-    "cut within a header": (
-        lambda blob: _file(blob.encode()[:-20]),
-        "12 bytes of the next block's header, expected 32",
-    ),
-    "no delegate data at all": (lambda blob: _file(b""), "0 bytes of the next block's header"),
-    "a negative offset": (
-        lambda blob: _file(_first(blob, offset=-16).encode()),
-        "argument 0: last byte in scratch at 4294967295, expected 3568",
-    ),
-    "a negative dimension": (
-        lambda blob: _file(_first(blob, shape=(1, 1, 1, -16, 16, 3)).encode()),
-        "argument 0: last byte in scratch at 4294967295, expected 3568",
-    ),
-    "element size 0": (
-        lambda blob: _file(_first(blob, element_size=0).encode()),
-        "argument 0: element size 0, expected 1",
-    ),
-    "an input in fast scratch": (
-        lambda blob: _file(_first(blob, region=2).encode()),
-        "argument 0: region 2, expected 1",
-    ),
-    "an input in the region of outputs": (
-        lambda blob: _file(_first(blob, region=4).encode()),
-        "argument 0: region 4, expected 1",
-    ),
-    "a region that is not there": (
-        lambda blob: _file(_last(blob, region=0x7FFFFFFF).encode()),
-        "argument 1: region 2147483647, expected 1",
-    ),
-    "an input of other size than its tensor": (
-        lambda blob: _file(_first(blob, shape=(1, 1, 1, 16, 15, 3)).encode()),
-        "argument 0: tensor size 768, expected 720",
-    ),
-    "an input of other element size than its tensor": (
-        lambda blob: _file(_first(blob, shape=(1, 1, 1, 16, 8, 3), element_size=2).encode()),
-        "argument 0: element size 1, expected 2",
-    ),
-    "an external scratch_size": (
-        lambda blob: _file(_external(blob, "scratch_size")),
-        "block scratch_size: 1 external blocks of this name, expected 0",
-    ),
-    "external weights that were not given": (
-        lambda blob: _file(_external(blob, "weight_data")),
-        r"its data is in another file \(.ptd\), which was not given",
-    ),
-    "another backend": (
-        lambda blob: _file(blob.encode(), backend="XnnpackBackend"),
-        "backend is not EthosUBackend",
-    ),
-    "commands that are no payload": (
-        lambda blob: _file(replace(blob, commands=b"XXXX" + blob.commands[4:]).encode()),
-        "COP1",
-    ),
-    "more planned buffers than there may be": (
-        lambda blob: _program(blob.encode(), buffers=26).encode(),
-        "26 planned buffers, expected at most 8",
-    ),
-    "a constant output": (
-        lambda blob: _constant_output(blob),
-        r"instruction 0 \(delegate\), argument 1: the output is constant",
-    ),
-}
-
-
 def _constant_output(blob: VelaBinary) -> bytes:
     program = Program()
     method = program.forward
@@ -224,7 +99,136 @@ def _constant_output(blob: VelaBinary) -> bytes:
     return program.encode()
 
 
-def _only(build: Callable[[Program, Method], None]) -> Make:
+# Region 1 holds input and output of small_cnn, and cannot be any smaller.
+CHANGES: dict[str, tuple[Change, str]] = {
+    "output offset outside of scratch": (
+        _last(offset=0x200000),
+        r"instruction 0 \(delegate\), argument 1: last byte in scratch at 2097162, expected 3568",
+    ),
+    "input offset 0x7ffffff0": (
+        _first(offset=0x7FFFFFF0),
+        r"argument 0: last byte in scratch at 2147484400, expected 3568",
+    ),
+    "scratch_size too small for the ends": (
+        _all(scratch_size=0x100),
+        r"argument 0: last byte in scratch at 2160, expected 256",
+    ),
+    "a scratch_size that whole cache lines wrap to 0": (
+        _all(scratch_size=0xFFFFFFF0),
+        r"instruction 0 \(delegate\): region 1 needs 4095 MB, expected less than 2048",
+    ),
+    "a region of inputs of 2 GB": (
+        _first(offset=0x7FFFFFF0, region=3),
+        r"instruction 0 \(delegate\): region 3 needs 2048 MB, expected less than 2048",
+    ),
+    "an output of fewer bytes than its tensor": (
+        _last(shape=(1, 1, 1, 1, 1, 3)),
+        r"instruction 0 \(delegate\)",
+    ),
+    "inputs count 2 with one argument": (
+        lambda blob: replace(blob, inputs=blob.inputs * 2),
+        "2 arguments for 2 inputs and 1 outputs",
+    ),
+    "no inputs": (_all(inputs=()), "2 arguments for 0 inputs and 1 outputs"),
+    "cmd_data of 0x7fffffe0 bytes": (
+        _size("cmd_data", 0x7FFFFFE0),
+        r"block cmd_data: 2147483616 bytes, more than remain, expected \d+",
+    ),
+    "a size that rounds up to 0": (
+        _size("weight_data", 0xFFFFFFFF),
+        "block weight_data: 4294967295 bytes, more than remain",
+    ),
+    "weight_data of 16 bytes": (_size("weight_data", 16), "block .*: "),
+    "scratch_size of 8 bytes": (
+        _size("scratch_size", 8),
+        "block scratch_size: 8 bytes, expected 4",
+    ),
+    "a count of inputs that its block contradicts": (
+        _size("inputs", 44),
+        "block inputs: 44 bytes, inconsistent with its count, expected 40",
+    ),
+    "a count of inputs that wraps around": (
+        _number("inputs", 32, (1 << 30) + 1),
+        "block inputs: 40 bytes, inconsistent with its count, expected 4294967295",
+    ),
+    "another first block": (
+        _renamed("vela_bin_stream", "vela_bin"),
+        "block vela_bin: 0 bytes in the first block, which must be vela_bin_stream",
+    ),
+    "no last block": (
+        lambda blob: blob.encode()[:-32],
+        "0 bytes of the next block's header, expected 32",
+    ),
+    "an unknown block": (
+        _renamed("weight_data", "weights"),
+        "block weights: .* unknown or repeated",
+    ),
+    "a block twice": (_twice, "block scratch_size: .* repeated"),
+    "bytes after the last block": (
+        lambda blob: blob.encode() + bytes(16),
+        "block vela_end_stream: 16 bytes after the last block",
+    ),
+    "cut within a header": (
+        lambda blob: blob.encode()[:-20],
+        "12 bytes of the next block's header, expected 32",
+    ),
+    "no delegate data at all": (lambda _: b"", "0 bytes of the next block's header"),
+    "a negative offset": (
+        _first(offset=-16),
+        "argument 0: last byte in scratch at 4294967295, expected 3568",
+    ),
+    "a negative dimension": (
+        _first(shape=(1, 1, 1, -16, 16, 3)),
+        "argument 0: last byte in scratch at 4294967295, expected 3568",
+    ),
+    "element size 0": (_first(element_size=0), "argument 0: element size 0, expected 1"),
+    "an input in fast scratch": (_first(region=2), "argument 0: region 2, expected 1"),
+    "an input in the region of outputs": (_first(region=4), "argument 0: region 4, expected 1"),
+    "a region that is not there": (
+        _last(region=0x7FFFFFFF),
+        "argument 1: region 2147483647, expected 1",
+    ),
+    "an input of other size than its tensor": (
+        _first(shape=(1, 1, 1, 16, 15, 3)),
+        "argument 0: tensor size 768, expected 720",
+    ),
+    "an input of other element size than its tensor": (
+        _first(shape=(1, 1, 1, 16, 8, 3), element_size=2),
+        "argument 0: element size 1, expected 2",
+    ),
+    "an external scratch_size": (
+        lambda blob: _external(blob, "scratch_size"),
+        "block scratch_size: 1 external blocks of this name, expected 0",
+    ),
+    "external weights that were not given": (
+        lambda blob: _external(blob, "weight_data"),
+        r"its data is in another file \(.ptd\), which was not given",
+    ),
+    "commands that are no payload": (
+        lambda blob: replace(blob, commands=b"XXXX" + blob.commands[4:]),
+        "COP1",
+    ),
+}
+
+DELEGATES: dict[str, tuple[Make, str]] = {
+    name: (_delegate(change), said) for name, (change, said) in CHANGES.items()
+} | {
+    "another backend": (
+        _delegate(_all(), backend="XnnpackBackend"),
+        "backend is not EthosUBackend",
+    ),
+    "more planned buffers than there may be": (
+        _delegate(_all(), buffers=26),
+        "26 planned buffers, expected at most 8",
+    ),
+    "a constant output": (
+        _constant_output,
+        r"instruction 0 \(delegate\), argument 1: the output is constant",
+    ),
+}
+
+
+def _only(build: Build) -> Make:
     """A program without a delegate, with one tensor besides its inputs and outputs."""
 
     def make(_: VelaBinary) -> bytes:
@@ -238,7 +242,7 @@ def _only(build: Callable[[Program, Method], None]) -> Make:
     return make
 
 
-def _quantize(**changes: float) -> Callable[[Program, Method], None]:
+def _quantize(**changes: float) -> Build:
     def build(_: Program, method: Method) -> None:
         numbers = {"scale": 0.5, "zero": 0, "low": -128, "high": 127, "type": 1} | changes
         values = [method.number(value) for value in numbers.values()]
@@ -253,15 +257,15 @@ def _constant_result(program: Program, method: Method) -> None:
     method.kernel(made.QUANTIZE, [0, *values, result, result])
 
 
-def _call(arguments: list[int], name: str = made.QUANTIZE) -> Callable[[Program, Method], None]:
+def _call(arguments: list[int], name: str = made.QUANTIZE) -> Build:
     return lambda _, method: method.kernel(name, arguments)
 
 
-def _instruction(kind: int, second: int = 1) -> Callable[[Program, Method], None]:
+def _instruction(kind: int, second: int = 1) -> Build:
     return lambda _, method: method.instructions.append(union(kind, {0: i32(0), 1: i32(second)}))
 
 
-def _tensor(*arguments: object, **options: object) -> Callable[[Program, Method], None]:
+def _tensor(*arguments: object, **options: object) -> Build:
     def build(_: Program, method: Method) -> None:
         planned = method.planned
         method.inputs = [method.tensor(*arguments, **options)]
@@ -270,7 +274,7 @@ def _tensor(*arguments: object, **options: object) -> Callable[[Program, Method]
     return build
 
 
-def _many_filters(linear: bool) -> Callable[[Program, Method], None]:
+def _many_filters(linear: bool) -> Build:
     """2^30 filters with tables of 0 bytes: at 4 bytes per filter the size wraps to 0."""
     filters = 1 << 30
 
@@ -306,7 +310,7 @@ def _clone_of_none(_: Program, method: Method) -> None:
     method.kernel("dim_order_ops::_clone_dim_order", [x, method.number(None), y, y])
 
 
-def _shifted(name: str) -> Callable[[Program, Method], None]:
+def _shifted(name: str) -> Build:
     """An operator whose result begins inside its input."""
 
     def build(_: Program, method: Method) -> None:
@@ -334,104 +338,104 @@ def _patched(at: int, text: str, value: int) -> Make:
     """A valid program with different numbers in its extended header."""
 
     def make(blob: VelaBinary) -> bytes:
-        data = bytearray(_file(blob.encode()))
+        data = bytearray(_file(blob))
         struct.pack_into(text, data, at, value)
         return bytes(data)
 
     return make
 
 
-def _segment_past_the_file(blob: VelaBinary) -> bytes:
-    data = _file(blob.encode())
-    return data[:-64]
+# Messages of several rows.
+TABLES = "bias, multipliers or shifts are not one aligned constant int32 per channel"
+CONFLICT = "sizes and order conflict"
+MALFORMED = "malformed or truncated"
 
-
-PROGRAMS: dict[str, tuple[Make, str]] = {
+BUILDS: dict[str, tuple[Build, str]] = {
     "an operator that the firmware lacks": (
-        _only(_call([0, 1, 1], "aten::foo")),
+        _call([0, 1, 1], "aten::foo"),
         r"instruction 0 \(aten::foo\): operator is not in this build, and none runs on the NPU: "
         "export with EthosUPartitioner",
     ),
     "too few arguments": (
-        _only(_call([1, 1])),
+        _call([1, 1]),
         r"instruction 0 \(quantized_decomposed::quantize_per_tensor\): too few arguments",
     ),
-    "a value that is not there": (_only(_call([99, 0, 0, 0, 0, 0, 1, 1])), "malformed|value 99"),
-    "a negative value": (_only(_call([-1, 0, 0, 0, 0, 0, 1, 1])), "malformed|value 4294967295"),
+    "a value that is not there": (_call([99, 0, 0, 0, 0, 0, 1, 1]), "malformed|value 99"),
+    "a negative value": (_call([-1, 0, 0, 0, 0, 0, 1, 1]), "malformed|value 4294967295"),
     "a scale of 0": (
-        _only(_quantize(scale=0.0)),
+        _quantize(scale=0.0),
         r"argument 1 \(scale\) is 0 as float32: expected a finite number above 0",
     ),
-    "an infinite scale": (_only(_quantize(scale=float("inf"))), r"scale\) is infinite: expected"),
-    "a negative scale": (_only(_quantize(scale=-0.5)), r"scale\) is below 0: expected"),
-    "a scale of another type": (_only(_quantize(scale=7)), "argument 1 is an Int, expected a D"),
+    "an infinite scale": (_quantize(scale=float("inf")), r"scale\) is infinite: expected"),
+    "a negative scale": (_quantize(scale=-0.5), r"scale\) is below 0: expected"),
+    "a scale of another type": (_quantize(scale=7), "argument 1 is an Int, expected a D"),
     "a result that is constant": (
-        _only(_constant_result),
+        _constant_result,
         "argument 7 is a tensor, expected a planned one, not a constant",
     ),
-    "limits beyond int8": (_only(_quantize(low=-129)), "limits do not match the type"),
+    "limits beyond int8": (_quantize(low=-129), "limits do not match the type"),
     "limits beyond all types": (
-        _only(_quantize(high=1 << 40)),
+        _quantize(high=1 << 40),
         "argument 4 is 2147483647 or beyond, expected -128 to 65535",
     ),
-    "tables too small for 2^30 filters": (
-        _only(_many_filters(linear=False)),
-        "bias, multipliers or shifts are not one aligned constant int32 per channel",
-    ),
-    "a bias too small for 2^30 filters": (
-        _only(_many_filters(linear=True)),
-        "bias, multipliers or shifts are not one aligned constant int32 per channel",
-    ),
+    "tables too small for 2^30 filters": (_many_filters(linear=False), TABLES),
+    "a bias too small for 2^30 filters": (_many_filters(linear=True), TABLES),
     "MoveCall to another type": (
-        _only(_instruction(MOVE)),
+        _instruction(MOVE),
         r"instruction 0 \(\): source and target differ in shape or type",
     ),
-    "a condition that is not a bool": (_only(_instruction(JUMP)), "condition is not a bool"),
-    "a jump backwards": (_only(_instruction(JUMP, 0)), "jumps backwards or past the end"),
-    "a jump past the end": (
-        _only(_instruction(JUMP, 2)),
-        "jumps backwards or past the end",
-    ),
-    "an instruction of no known type": (
-        _only(_instruction(99)),
-        "unsupported instruction",
-    ),
-    "a dynamic shape": (_only(_dynamic), "value 0 of instruction 0 has a dynamic shape"),
+    "a condition that is not a bool": (_instruction(JUMP), "condition is not a bool"),
+    "a jump backwards": (_instruction(JUMP, 0), "jumps backwards or past the end"),
+    "a jump past the end": (_instruction(JUMP, 2), "jumps backwards or past the end"),
+    "an instruction of no known type": (_instruction(99), "unsupported instruction"),
+    "a dynamic shape": (_dynamic, "value 0 of instruction 0 has a dynamic shape"),
     "a tensor outside of its planned buffer": (
-        _only(_tensor("float32", (4,), at=32)),
+        _tensor("float32", (4,), at=32),
         "exceeds its planned buffer",
     ),
     "an address that its type does not allow": (
-        _only(_tensor("float32", (1,), at=2)),
+        _tensor("float32", (1,), at=2),
         "is misaligned in it",
     ),
     "a constant outside of the file": (
-        _only(_tensor("float32", (4,), constant=True, data=7)),
+        _tensor("float32", (4,), constant=True, data=7),
         "has constant data that is not in the file",
     ),
-    "an order that names a dimension twice": (
-        _only(_tensor("float32", (2, 2), (1, 1))),
-        "sizes and order conflict",
-    ),
-    "an order of other length": (
-        _only(_tensor("float32", (2, 2), (0,))),
-        "sizes and order conflict",
-    ),
-    "sizes beyond 32 bits": (
-        _only(_tensor("float32", (1 << 16, 1 << 16), at=0)),
-        "sizes and order conflict",
-    ),
+    "an order that names a dimension twice": (_tensor("float32", (2, 2), (1, 1)), CONFLICT),
+    "an order of other length": (_tensor("float32", (2, 2), (0,)), CONFLICT),
+    "sizes beyond 32 bits": (_tensor("float32", (1 << 16, 1 << 16), at=0), CONFLICT),
     "a result over a part of its input": (
-        _only(_shifted("aten::clone")),
+        _shifted("aten::clone"),
         r"instruction 0 \(aten::clone\): an input overlaps an output",
     ),
     "a result over a part of an input in a list": (
-        _only(_shifted("aten::cat")),
+        _shifted("aten::cat"),
         r"instruction 0 \(aten::cat\): an input overlaps an output",
     ),
-    "sizes beyond 32 bits, and one of 0": (_only(_clone_of_none), "sizes and order conflict"),
-    "a negative size": (_only(_tensor("float32", (-4,), at=0)), "sizes and order conflict"),
-    "nine dimensions": (_only(_tensor("float32", (1,) * 9)), "more than 8 dimensions"),
+    "sizes beyond 32 bits, and one of 0": (_clone_of_none, CONFLICT),
+    "a negative size": (_tensor("float32", (-4,), at=0), CONFLICT),
+    "nine dimensions": (_tensor("float32", (1,) * 9), "more than 8 dimensions"),
+    "too many inputs": (
+        lambda _, method: method.inputs.extend(method.inputs * 1023),
+        "1024 inputs and 1 outputs, expected at most 1024 together",
+    ),
+    "an input above value 65535": (
+        _far_input,
+        "value 65536, an input or output: expected at most 65535",
+    ),
+    "an input that is a list": (
+        lambda _, method: method.inputs.append(method.numbers([])),
+        "value 2 of instruction 0 is not a tensor",
+    ),
+    "an output that is a number": (
+        lambda _, method: method.outputs.append(method.number(3)),
+        "value 2 of instruction 0 is not a tensor",
+    ),
+}
+
+PROGRAMS: dict[str, tuple[Make, str]] = {
+    name: (_only(build), said) for name, (build, said) in BUILDS.items()
+} | {
     "no forward()": (
         lambda _: Program([Method("backward")]).encode(),
         "the program has no method forward, but 1 others",
@@ -440,35 +444,16 @@ PROGRAMS: dict[str, tuple[Make, str]] = {
         lambda _: Program([Method("forward"), *[Method("other")] * 256]).encode(),
         "the program has 257 methods, expected at most 256",
     ),
-    "too many inputs": (
-        _only(lambda _, method: method.inputs.extend(method.inputs * 1023)),
-        "1024 inputs and 1 outputs, expected at most 1024 together",
-    ),
-    "an input above value 65535": (
-        _only(_far_input),
-        "value 65536, an input or output: expected at most 65535",
-    ),
-    "an input that is a list": (
-        _only(lambda _, method: method.inputs.append(method.numbers([]))),
-        "value 2 of instruction 0 is not a tensor",
-    ),
-    "an output that is a number": (
-        _only(lambda _, method: method.outputs.append(method.number(3))),
-        "value 2 of instruction 0 is not a tensor",
-    ),
-    "tables that end behind the file": (_patched(16, "<Q", 1 << 40), "malformed or truncated"),
-    "tables that end before they begin": (_patched(16, "<Q", 4), "malformed or truncated"),
-    "a header of 8 bytes": (_patched(12, "<I", 8), "malformed or truncated"),
-    "segments behind the file": (_patched(24, "<Q", 1 << 33), "malformed or truncated"),
-    "a segment past the file": (_segment_past_the_file, "delegate is malformed"),
-    "a file cut in its tables": (
-        lambda blob: _file(blob.encode())[:100],
-        "malformed or truncated at byte",
-    ),
+    "tables that end behind the file": (_patched(16, "<Q", 1 << 40), MALFORMED),
+    "tables that end before they begin": (_patched(16, "<Q", 4), MALFORMED),
+    "a header of 8 bytes": (_patched(12, "<I", 8), MALFORMED),
+    "segments behind the file": (_patched(24, "<Q", 1 << 33), MALFORMED),
+    "a segment past the file": (lambda blob: _file(blob)[:-64], "delegate is malformed"),
+    "a file cut in its tables": (lambda blob: _file(blob)[:100], f"{MALFORMED} at byte"),
 }
 
 SOUND: dict[str, Make] = {
-    "a delegate": lambda blob: _file(blob.encode()),
+    "a delegate": _file,
     "quantize": _only(_quantize()),
     "FreeCall": _only(_instruction(FREE)),
 }

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Programs with operators that move or convert elements, with control flow, and with state."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from . import made
-from .program_writer import Method, Program
+from .program_writer import Program
 
 FIRST = (0, 1, 2, 3)
 # Operators that change the type of a tensor.
@@ -16,7 +16,7 @@ ZERO = made.End((8,), 0.5, 0)
 
 def moving(
     name: str,
-    arguments: Callable[[Method], list[int]],
+    arguments: Iterable[int | Sequence[int] | None],
     dtype: str,
     sizes: Sequence[int],
     order: Sequence[int],
@@ -28,7 +28,10 @@ def moving(
     method = program.forward
     method.inputs = [method.tensor(dtype, sizes, order)]
     method.outputs = [method.tensor(dtype, out_sizes, out_order)]
-    values = arguments(method)
+    values = [
+        method.number(each) if each is None or isinstance(each, int) else method.numbers(each)
+        for each in arguments
+    ]
     method.kernel(name, [*method.inputs, *values, *method.outputs, *method.outputs])
     return program.encode()
 
@@ -95,21 +98,11 @@ def delay(initial: np.ndarray | None = None) -> bytes:
 
 def examples() -> Iterable[bytes]:
     """One of each, for the campaigns."""
-    shape, half, none = (2, 3, 4, 6), (2, 3, 4, 3), None
-
-    def slice_numbers(method: Method) -> list[int]:
-        return [method.number(value) for value in (3, 0, none, 2)]
-
-    def pool_numbers(method: Method) -> list[int]:
-        lists = [method.numbers(each) for each in ((2, 2), (2, 2), (0, 0))]
-        return [*lists, *(method.number(value) for value in (False, True, none))]
-
-    def view_numbers(method: Method) -> list[int]:
-        return [method.numbers([24, 6])]
-
-    yield moving("aten::slice_copy", slice_numbers, "int8", shape, FIRST, half, made.LAST)
-    yield moving("aten::avg_pool2d", pool_numbers, "float32", shape, made.LAST, (2, 3, 2, 3), FIRST)
-    yield moving("aten::view_copy", view_numbers, "int8", shape, FIRST, (24, 6), (0, 1))
+    shape, half = (2, 3, 4, 6), (2, 3, 4, 3)
+    yield moving("aten::slice_copy", [3, 0, None, 2], "int8", shape, FIRST, half, made.LAST)
+    pool = [(2, 2), (2, 2), (0, 0), False, True, None]
+    yield moving("aten::avg_pool2d", pool, "float32", shape, made.LAST, (2, 3, 2, 3), FIRST)
+    yield moving("aten::view_copy", [(24, 6)], "int8", shape, FIRST, (24, 6), (0, 1))
     for dtype, to in (("int64", "int32"), ("float32", "float16"), ("float16", "uint8")):
         yield conversion(CONVERTERS[0], np.zeros(shape, dtype), to, made.LAST)
     yield joined(1, [(2, 3), (2, 1)], (2, 4))

@@ -208,8 +208,6 @@ class Program:
         if isinstance(value, np.ndarray):
             index = self.constant(value)
             return method.tensor(str(value.dtype), value.shape, constant=True, data=index)
-        if isinstance(value, bool):
-            return method.value(BOOL, {0: u8(value)})
         if isinstance(value, str):
             return method.value(STRING, {0: value})
         return method.number(value)

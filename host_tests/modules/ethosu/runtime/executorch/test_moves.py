@@ -20,6 +20,11 @@ def run(program, x):
         return simulation.step([x])[0]
 
 
+def tensor_of(x, order=FIRST):
+    """The same elements in the same memory order."""
+    return np.ascontiguousarray(x.transpose(order))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "int64"])
 @pytest.mark.parametrize("order", [FIRST, made.LAST, (3, 1, 0, 2)])
 @pytest.mark.parametrize("out_order", [FIRST, made.LAST])
@@ -28,11 +33,49 @@ def test_another_order_of_the_bytes(dtype, order, out_order):
     for name in ("_to_dim_order_copy", "_clone_dim_order"):
         program = moving(
             f"dim_order_ops::{name}",
-            lambda method: [method.number(0), method.numbers(out_order)],
+            [0, out_order],
             *(dtype, x.shape, order, x.shape, out_order),
         )
-        stored = np.ascontiguousarray(x.transpose(order))
-        np.testing.assert_array_equal(run(program, stored), x.transpose(out_order), name)
+        found = run(program, tensor_of(x, order))
+        np.testing.assert_array_equal(found, x.transpose(out_order), name)
+
+
+# Operators, their arguments, sizes of input and output, and what is said of them. The last one is
+# a window with more positions than 32 bits count.
+NO_MATCH = "shapes do not match:"
+MISFITS = [
+    ("aten::permute_copy", [(0, 1, 1, 3)], (2, 3, 4, 5), (2, 3, 4, 5), "(order|shapes) "),
+    ("aten::permute_copy", [(0, 1, 2, 4)], (2, 3, 4, 5), (2, 3, 4, 5), "(order|shapes) "),
+    ("aten::permute_copy", [(0, 1, 2)], (2, 3, 4, 5), (2, 3, 4, 5), "(order|shapes) "),
+    ("aten::permute_copy", [(0, 2, 1, 3)], (2, 3, 4, 5), (2, 3, 4, 5), "(order|shapes) "),
+    ("aten::slice_copy", [4, 0, 1, 1], (2, 3), (1, 3), ""),
+    ("aten::slice_copy", [0, 1, 1, 1], (2, 3), (1, 3), ""),
+    ("aten::slice_copy", [0, 0, 9, 1], (2, 3), (1, 3), ""),
+    ("aten::slice_copy", [0, 0, 1, 0], (2, 3), (1, 3), ""),
+    ("aten::slice_copy", [0, 0, 1, -1], (2, 3), (1, 3), ""),
+    ("aten::slice_copy", [0, 2, 9, 1], (2, 3), (1, 3), ""),
+    ("aten::expand_copy", [(3,), False], (2, 3), (3,), f"{NO_MATCH} 2x3 3$"),
+    ("aten::expand_copy", [(4, 3), False], (2, 3), (4, 3), f"{NO_MATCH} 2x3 4x3$"),
+    ("aten::expand_copy", [(3, 4), False], (3, 2), (3, 4), f"{NO_MATCH} 3x2 3x4$"),
+    (
+        "aten::avg_pool2d",
+        [(1 << 20, 1 << 20), (1, 1), (1 << 19, 1 << 19), False, True, None],
+        *((1, 1, 1, 1), (1, 1, 2, 2), f"{NO_MATCH} 1x1x1x1 1x1x2x2$"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "sizes", "out", "said"), MISFITS)
+def test_what_does_not_fit_is_refused(name, arguments, sizes, out, said):
+    program = moving(name, arguments, "float32", sizes, range(len(sizes)), out, range(len(out)))
+    with pytest.raises(InputError, match=rf"instruction 0 \({name}\): {said}"):
+        run(program, np.zeros(sizes, np.float32))
+
+
+def test_a_view_of_channels_last_is_refused():
+    program = moving("aten::view_copy", [[24]], "int8", (1, 2, 3, 4), made.LAST, (24,), (0,))
+    with pytest.raises(InputError, match="a view of a tensor with another dimension order"):
+        run(program, np.zeros((1, 3, 4, 2), np.int8))
 
 
 @pytest.mark.parametrize("axes", [(0, 2, 3, 1), (3, 2, 1, 0), (-4, -1, 1, 2)])
@@ -40,24 +83,8 @@ def test_another_order_of_the_bytes(dtype, order, out_order):
 def test_permute(axes, order):
     x = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5).astype(np.int8)
     y = x.transpose([axis % 4 for axis in axes])
-    program = moving(
-        "aten::permute_copy",
-        lambda method: [method.numbers(axes)],
-        *("int8", x.shape, order, y.shape, FIRST),
-    )
-    np.testing.assert_array_equal(run(program, np.ascontiguousarray(x.transpose(order))), y)
-
-
-@pytest.mark.parametrize("axes", [(0, 1, 1, 3), (0, 1, 2, 4), (0, 1, 2), (0, 2, 1, 3)])
-def test_an_order_that_does_not_fit_is_refused(axes):
-    sizes = (2, 3, 4, 5)
-    program = moving(
-        "aten::permute_copy",
-        lambda method: [method.numbers(axes)],
-        *("int8", sizes, FIRST, sizes, FIRST),
-    )
-    with pytest.raises(InputError, match=r"instruction 0 \(aten::permute_copy\): (order|shapes) "):
-        run(program, np.zeros(sizes, np.int8))
+    program = moving("aten::permute_copy", [axes], "int8", x.shape, order, y.shape, FIRST)
+    np.testing.assert_array_equal(run(program, tensor_of(x, order)), y)
 
 
 def test_another_type_is_refused():
@@ -67,11 +94,6 @@ def test_another_type_is_refused():
     method.kernel("aten::clone", [0, method.number(None), 1, 1])
     with pytest.raises(InputError, match="tensors differ in type"):
         run(program.encode(), np.zeros(4, np.int8))
-
-
-def tensor_of(x, order=FIRST):
-    """The same elements in the same memory order."""
-    return np.ascontiguousarray(x.transpose(order))
 
 
 @pytest.mark.parametrize("order", [FIRST, made.LAST])
@@ -86,23 +108,10 @@ def test_slice(order, axis, start, end, step):
     y = x[tuple(part)]
     program = moving(
         "aten::slice_copy",
-        lambda method: [method.number(value) for value in (axis, start, end, step)],
+        [axis, start, end, step],
         *("int16", x.shape, order, y.shape, made.LAST),
     )
     np.testing.assert_array_equal(run(program, tensor_of(x, order)), y.transpose(made.LAST))
-
-
-@pytest.mark.parametrize(
-    "numbers", [(4, 0, 1, 1), (0, 1, 1, 1), (0, 0, 9, 1), (0, 0, 1, 0), (0, 0, 1, -1), (0, 2, 9, 1)]
-)
-def test_a_slice_that_does_not_fit_is_refused(numbers):
-    program = moving(
-        "aten::slice_copy",
-        lambda method: [method.number(value) for value in numbers],
-        *("int8", (2, 3), (0, 1), (1, 3), (0, 1)),
-    )
-    with pytest.raises(InputError, match=r"instruction 0 \(aten::slice_copy\): "):
-        run(program, np.zeros((2, 3), np.int8))
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
@@ -141,25 +150,9 @@ def test_tensors_that_cannot_be_joined_are_refused(axis, shapes, result):
 def test_expand(order, sizes, result):
     x = np.arange(np.prod(sizes)).reshape(sizes).astype(np.int16)
     own = tuple(range(len(sizes))) if len(sizes) < 4 else order
-    program = moving(
-        "aten::expand_copy",
-        lambda method: [method.numbers(result), method.number(False)],
-        *("int16", sizes, own, result, order),
-    )
+    program = moving("aten::expand_copy", [result, False], "int16", sizes, own, result, order)
     expected = np.broadcast_to(x, result).transpose(order)
     np.testing.assert_array_equal(run(program, tensor_of(x, own)), expected)
-
-
-@pytest.mark.parametrize(("sizes", "result"), [((2, 3), (3,)), ((2, 3), (4, 3)), ((3, 2), (3, 4))])
-def test_what_cannot_be_expanded_is_refused(sizes, result):
-    program = moving(
-        "aten::expand_copy",
-        lambda method: [method.numbers(result), method.number(False)],
-        *("int8", sizes, (0, 1), result, tuple(range(len(result)))),
-    )
-    found = " ".join("x".join(map(str, each)) for each in (sizes, result))
-    with pytest.raises(InputError, match=rf"expand_copy\): shapes do not match: {found}$"):
-        run(program, np.zeros(sizes, np.int8))
 
 
 @pytest.mark.parametrize(
@@ -181,14 +174,6 @@ def test_a_view_is_the_same_bytes(name, at):
     results = method.outputs * (1 if name.endswith("et_view") else 2)
     method.kernel(name, [0, method.numbers([4, 6]), *results])
     np.testing.assert_array_equal(run(program.encode(), x), x.reshape(4, 6))
-
-
-def test_a_view_of_channels_last_is_refused():
-    program = moving(
-        "aten::view_copy", lambda m: [m.numbers([24])], "int8", (1, 2, 3, 4), made.LAST, (24,), (0,)
-    )
-    with pytest.raises(InputError, match="a view of a tensor with another dimension order"):
-        run(program, np.zeros((1, 3, 4, 2), np.int8))
 
 
 def average(x, size, stride, pad, counts, divisor):
@@ -220,26 +205,12 @@ def average(x, size, stride, pad, counts, divisor):
 def test_real_avg_pool2d(order, size, stride, pad, counts, divisor):
     x = np.random.default_rng(2).normal(0, 9, (2, 3, 8, 9)).astype(np.float32)
     y = average(x, size, stride or size, pad, counts, divisor)
-
-    def numbers(method):
-        lists = [method.numbers(each) for each in (size, stride, pad)]
-        return [*lists, *(method.number(value) for value in (False, counts, divisor))]
-
-    program = moving("aten::avg_pool2d", numbers, *("float32", x.shape, order, y.shape, made.LAST))
+    program = moving(
+        "aten::avg_pool2d",
+        [size, stride, pad, False, counts, divisor],
+        *("float32", x.shape, order, y.shape, made.LAST),
+    )
     np.testing.assert_array_equal(run(program, tensor_of(x, order)), y.transpose(made.LAST))
-
-
-def test_a_window_with_more_positions_than_32_bits_count_is_refused():
-    large, none = 1 << 20, None
-
-    def numbers(method):
-        lists = [method.numbers([each] * 2) for each in (large, 1, large // 2)]
-        return [*lists, *(method.number(value) for value in (False, True, none))]
-
-    shape = (1, 1, 1, 1)
-    program = moving("aten::avg_pool2d", numbers, "float32", shape, FIRST, (1, 1, 2, 2), FIRST)
-    with pytest.raises(InputError, match=r"shapes do not match: 1x1x1x1 1x1x2x2$"):
-        run(program, np.zeros(shape, np.float32))
 
 
 def test_a_tensor_of_a_list_is_read(raw, small_models):
