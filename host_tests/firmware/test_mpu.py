@@ -66,22 +66,18 @@ def test_a_memory_is_one_region(program, cache, cpu):
     assert attribute == (DEVICE if cpu == REGISTERS else ATTRIBUTE[cache])
 
 
-def test_a_memory_may_be_written_for_a_while(program):
+@pytest.mark.parametrize(
+    ("registers", "use", "attribute"),
+    [([], ALL, NONE), ([True], REGISTERS, DEVICE), ([False], CODE, NONE)],
+    ids=["written", "registers", "again"],
+)
+def test_a_memory_may_be_written_or_be_registers_for_a_while(program, registers, use, attribute):
     """Code stays executable; the memory after it is unchanged."""
     memories = (0x20000000, 0x20001000, NONE, CODE), (0x20001000, 0x20002000, NONE, CODE)
-    done = _run(program, 8, *memories, address=[0x20000FF0])
-    first, second = (int(line.split()[0], 16) for line in done.stdout.splitlines())
-    assert (first, second) == (0x20000000 | ACCESS[ALL], 0x20001000 | ACCESS[CODE])
-
-
-@pytest.mark.parametrize("registers", [True, False])
-def test_registers_may_be_in_its_place_for_a_while(program, registers):
-    memories = (0x20000000, 0x20001000, NONE, CODE), (0x20001000, 0x20002000, NONE, CODE)
-    done = _run(program, 8, *memories, address=[0x20000FF0, registers])
+    done = _run(program, 8, *memories, address=[0x20000FF0, *registers])
     rows = [[int(word, 16) for word in line.split()] for line in done.stdout.splitlines()]
-    use, attribute = (REGISTERS, DEVICE) if registers else (CODE, ATTRIBUTE[NONE])
-    assert (rows[0][0], rows[0][2]) == (0x20000000 | ACCESS[use], attribute)
-    assert (rows[1][0], rows[1][2]) == (0x20001000 | ACCESS[CODE], ATTRIBUTE[NONE])
+    assert rows[0][::2] == [0x20000000 | ACCESS[use], ATTRIBUTE.get(attribute, attribute)]
+    assert rows[1][::2] == [0x20001000 | ACCESS[CODE], ATTRIBUTE[NONE]]
 
 
 def test_as_many_memories_as_regions(program):
@@ -116,13 +112,6 @@ def test_overlapping_memories_are_refused(program, begin):
     assert _refused(_run(program, 8, *memories)) == "memories m0 and m1 overlap"
 
 
-def _first_row(firmware: Path, copy: Path, word: int, value: int) -> None:
-    """Change the row of DDR, where heap, RAM disk and ROM are: a word of struct ethosu_memory."""
-    image = Image(firmware)
-    board = image.symbol("ethosu_board")
-    patched(firmware, copy, "ethosu_board", (image.word(board + 4) - board) // 4 + word, value)
-
-
 HEAP = "Python's heap, 0x60000000 to 0x60800000 (_gc_heap_start in memory.ld), is "
 
 
@@ -137,26 +126,21 @@ HEAP = "Python's heap, 0x60000000 to 0x60800000 (_gc_heap_start in memory.ld), i
 )
 def test_the_table_has_the_memories_of_python_and_files(firmware, tmp_path, word, value, message):
     """The board reports the first one that is missing or inaccessible to the NPU at start-up."""
-    copy = tmp_path / "firmware.elf"
-    _first_row(firmware, copy, word, value)
+    copy, image = tmp_path / "firmware.elf", Image(firmware)
+    board = image.symbol("ethosu_board")
+    row = (image.word(board + 4) - board) // 4  # DDR, where heap, RAM disk and ROM are
+    patched(firmware, copy, "ethosu_board", row + word, value)
     with start(copy) as uart, uart.terminal() as terminal:
         said = terminal.read_until(b"skipped once.\r\n")
     assert f"*** Fatal: {message}" in said.decode(), said
 
 
-def _with_memory_count(firmware: Path, copy: Path, count: int) -> Path:
-    """An image whose table claims this many memories; `memory_count` is the table's third word."""
-    old = patched(firmware, copy, "ethosu_board", 2, count)
-    assert 5 <= old <= 16, "the board's own count"
-    return copy
-
-
 def test_too_many_memories_are_reported_over_the_uart(firmware, tmp_path):
     """QEMU's Cortex-M55 has 16 regions; the table claims 17 memories."""
-    with (
-        start(_with_memory_count(firmware, tmp_path / "firmware.elf", 17)) as uart,
-        uart.terminal() as terminal,
-    ):
+    copy = tmp_path / "firmware.elf"
+    old = patched(firmware, copy, "ethosu_board", 2, 17)
+    assert 5 <= old <= 16, "the board's own count: `memory_count` is the table's third word"
+    with start(copy) as uart, uart.terminal() as terminal:
         said = terminal.read_until(b"skipped once.\r\n")
         again = terminal.read_until(b"skipped once.\r\n")
     message = b"*** Fatal: the board has 17 memories, the MPU has 16 regions\r\n"

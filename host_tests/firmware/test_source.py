@@ -111,10 +111,11 @@ def test_a_release_that_debian_lacks_comes_by_git(source, capsys):
     assert "Debian" not in capsys.readouterr().err
 
 
-def test_each_failure_tries_the_next_source(source, capsys):
-    def works(pin: dict, tree: Path) -> None:
-        make_tree(tree)
+def works(pin: dict, tree: Path) -> None:
+    make_tree(tree)
 
+
+def test_each_failure_tries_the_next_source(source, capsys):
     source.SOURCES = (("the first", broken(source, "it rains")), ("the second", works))
     assert source.find(VERSION) == source.BUILD / VERSION
     said = capsys.readouterr().err
@@ -130,7 +131,7 @@ def test_the_remedies_are_named_when_all_sources_fail(source):
 
 def test_broken_cache_is_replaced(source):
     (source.BUILD / VERSION).mkdir(parents=True)
-    source.SOURCES = (("a source", lambda pin, tree: make_tree(tree)),)
+    source.SOURCES = (("a source", works),)
     assert source.find(VERSION) == source.BUILD / VERSION
 
 
@@ -183,13 +184,13 @@ def test_two_builds_at_a_time_fetch_once(source):
     both = threading.Barrier(2)
     fetched = []
 
-    def works(pin: dict, tree: Path) -> None:
+    def meets(pin: dict, tree: Path) -> None:
         fetched.append(tree)
         with contextlib.suppress(threading.BrokenBarrierError):
             both.wait(0.5)  # the other one comes here, too, if nothing stops it
         make_tree(tree)
 
-    source.SOURCES = (("the only", works),)
+    source.SOURCES = (("the only", meets),)
     builds = [threading.Thread(target=source.find, args=[VERSION]) for _ in range(2)]
     for build in builds:
         build.start()

@@ -21,11 +21,8 @@ def loaded(emulator_only, board_npu):
 
 @pytest.fixture
 def fresh(loaded, compiled, small_models, example):
-    """The same, with model `m`, its input `x` and the output `golden`."""
-    _, x, y = example
+    """The same, with what program() defines."""
     model = compiled(small_models["small_cnn"], loaded.machine.npu)
     loaded.write_file("/m.tflite", model.read_bytes())
-    loaded.exec(
-        f"x, golden = bytearray({x.tobytes()!r}), {y.tobytes()!r}\nm = ethosu.Model('/m.tflite')\n"
-    )
+    loaded.exec(native_board.program(example))
     return loaded

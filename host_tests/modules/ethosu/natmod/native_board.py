@@ -10,12 +10,13 @@ from ethosu_tools import boards
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.qemu import Machine
+from ethosu_tools.model.arrays import Array
+from ethosu_tools.sim.oracle import Oracle
 
 from host_tests.kit import firmware_image, sharing
 
 CALLBACK = """
-import emulator as required, machine, struct, time
-payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
+import emulator as required, machine, time
 late = ethosu.Model('/m.tflite', timeout_ms=3000)
 def later(*functions):
     def call(timer):
@@ -50,6 +51,16 @@ def imports() -> str:
     return (
         firmware_image.emulator() + "import asyncio, gc, sys, native as ethosu\n"
         f"ethosu.init({address()}, {board}secure={secure}, privileged={privileged})"
+    )
+
+
+def program(example: tuple[Oracle, Array, Array]) -> str:
+    """Code that defines a payload, model `m`, its input `x` and the output `golden`."""
+    _, x, y = example
+    return (
+        "import struct\n"
+        "payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)\n"
+        f"x, golden = bytearray({x.tobytes()!r}), {y.tobytes()!r}\nm = ethosu.Model('/m.tflite')\n"
     )
 
 

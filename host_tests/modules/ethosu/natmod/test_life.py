@@ -7,11 +7,10 @@ import time
 import pytest
 
 from host_tests.kit.board_models import interrupt, raised
-from host_tests.modules.ethosu.natmod.native_board import address, imports, status
+from host_tests.modules.ethosu.natmod.native_board import address, imports, program, status
 
 # Ctrl-C at number `left` of all calls of and returns from the module's functions and methods.
 _HOOKS = """
-import struct
 OFF = 1 << 29
 left = OFF
 def moment():
@@ -49,7 +48,6 @@ def sweep(work, recover):
 """
 
 _WORK = """
-payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
 n, y = None, [bytearray(len(golden))]
 def nothing(): pass
 def predict(): m.predict([x])
@@ -75,14 +73,10 @@ def payload_task():
 @pytest.fixture
 def begin(fresh, example):
     """Restarts: a soft reset, then the setup of `fresh`."""
-    _, x, y = example
 
     def reset():
         fresh.soft_reset()
-        fresh.exec(
-            f"{imports()}\nx, golden = bytearray({x.tobytes()!r}), {y.tobytes()!r}\n"
-            "m = ethosu.Model('/m.tflite')\n"
-        )
+        fresh.exec(f"{imports()}\n{program(example)}")
         return fresh
 
     yield reset
@@ -149,8 +143,7 @@ def test_a_reservation_ends_with_the_event_loop_of_its_task(begin):
     """As in the built-in module."""
     board = begin()
     board.exec(
-        "import struct\n" + _WORK + "async def work():\n"
-        "    with ethosu.reserve(timeout_ms=0) as h: await h.run(payload, [])\n"
+        "async def work():\n    with ethosu.reserve(timeout_ms=0) as h: await h.run(payload, [])\n"
     )
     for call in ("m.predict([x])", "ethosu.reserve(timeout_ms=0).release()", "asyncio.run(work())"):
         board.exec(

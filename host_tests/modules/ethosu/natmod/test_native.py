@@ -410,9 +410,7 @@ def test_a_busy_model_continues_when_called_again(fresh):
 def test_a_lost_job_keeps_its_memory(fresh):
     """The handle is unreferenced; memory that the NPU may still write is not reused."""
     fresh.exec(
-        "import struct\nemulator.fault('hang')\n"
-        "payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)\n"
-        "ethosu.reserve().invoke_async(payload, [None, bytearray(64)])"
+        "emulator.fault('hang')\nethosu.reserve().invoke_async(payload, [None, bytearray(64)])"
     )
     fresh.exec("gc.collect()\ngarbage = [bytearray(b'\\xA5' * 64) for _ in range(500)]")
     fresh.exec("ticket = ethosu._ticket(0)")
@@ -454,10 +452,6 @@ def test_bad_models_are_refused(fresh, small_models):
     assert "ethosu compile" in raised(fresh, "ethosu.Model('/raw.tflite')")
     assert raised(fresh, "ethosu.Model(b'no model')").startswith("ValueError ")
     assert raised(fresh, "ethosu.Model('/m.tflite', arena=bytearray(99))").startswith("ValueError")
-    assert raised(fresh, "m.predict([x, x])") == "ValueError 2 inputs given, the model has 1"
-    assert raised(fresh, "m.predict([bytearray(5)])").startswith(
-        "ValueError input 0 has 5 bytes, expected 768"
-    )
 
 
 def test_cpu_operators_are_refused(loaded):
@@ -471,8 +465,6 @@ def test_cpu_operators_are_refused(loaded):
 
 def test_payloads(fresh):
     fresh.exec(
-        "import struct\n"
-        "payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)\n"
         "with ethosu.reserve() as n:\n"
         "    n.invoke(payload, [None, None])\n"
         "    n.invoke_async(payload, [])\n"
