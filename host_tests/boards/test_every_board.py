@@ -6,7 +6,6 @@ The whole suite runs on one of them with `--board NAME`.
 
 import pytest
 from ethosu_tools import boards
-from ethosu_tools.base import paths
 from ethosu_tools.base.errors import RemoteError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import Board, QemuBoard
@@ -14,7 +13,7 @@ from ethosu_tools.link.deploy import deploy
 from ethosu_tools.link.qemu import Machine
 from ethosu_tools.model import romfs
 
-from host_tests.kit import firmware_image, matrix, sharing, uart
+from host_tests.kit import firmware_image, matrix, uart
 from host_tests.kit.board_models import put, raised, run_until
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
@@ -174,9 +173,8 @@ def test_it_starts_in_the_state_left_by_a_boot_loader(every_board, left):
     every_board.soft_reset()
     every_board.exec("import machine")
     before = every_board.eval(ENABLED)
-    image = paths.firmware(every_board.machine.board.name)
-    lines = sharing.run(["arm-none-eabi-nm", "--defined-only", image]).splitlines()
-    symbols = {line.split()[2]: int(line.split()[0], 16) for line in lines}
+    image = firmware_image.of(every_board.machine.board.name)
+    symbols = {name: image.symbol(name) for name in ("_stack_limit", "startup_reset_handler")}
     run_until(every_board, b"left", LEFT.format(**left, **symbols))
     every_board._reconnect()
     every_board.exec("import machine, time\ntime.sleep_ms(3)")

@@ -6,7 +6,7 @@ import os
 import re
 import select
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import Board, QemuBoard
 from ethosu_tools.link.port import Port
 from ethosu_tools.link.qemu import Machine, find_qemu
+from ethosu_tools.sim import selftest
 
 from host_tests.kit import sharing, uart
 
@@ -89,6 +90,19 @@ def build(variant: str, *options: str) -> Path:
     done = make(*options)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return paths.firmware(variant)
+
+
+@pytest.fixture(scope="session")
+def proven(compiled, small_models, tmp_path_factory) -> Callable[[str], bytes]:
+    """Compiles the small model with its own test: `proven("ethos-u55-64")`."""
+
+    def make(npu: str) -> bytes:
+        path = tmp_path_factory.mktemp("proven") / "small_cnn.tflite"
+        path.write_bytes(compiled(small_models["small_cnn"], npu).read_bytes())
+        selftest.add(small_models["small_cnn"], path)
+        return path.read_bytes()
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Copies of an image with one value changed in one of its tables."""
 
-import re
 import struct
 from pathlib import Path
 
-from host_tests.kit import sharing
+from elftools.elf.elffile import ELFFile
+
+from host_tests.kit.firmware_image import Image
 
 
 def patched(firmware: Path, copy: Path, symbol: str, word: int, value: int) -> int:
     """Make a copy in which this word of a constant has a new value; return the old one."""
-    symbols = sharing.run(["arm-none-eabi-nm", firmware])
-    address = int(re.search(rf"^(\w+) [Tt] {symbol}$", symbols, re.MULTILINE)[1], 16)
-    sections = sharing.run(["arm-none-eabi-objdump", "-h", firmware])
-    words = re.search(r"\.text +\w+ +(\w+) +\w+ +(\w+)", sections)
-    start, offset = (int(number, 16) for number in words.groups())
+    with firmware.open("rb") as file:
+        (place,) = ELFFile(file).address_offsets(Image(firmware).symbol(symbol) + 4 * word, 4)
     image = bytearray(firmware.read_bytes())
-    place = offset + address - start + 4 * word
     old: int = struct.unpack_from("<I", image, place)[0]
     struct.pack_into("<I", image, place, value)
     copy.write_bytes(image)

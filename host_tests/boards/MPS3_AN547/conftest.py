@@ -87,7 +87,7 @@ def case(small_models: dict[str, Path]) -> reference_cases.Case:
     return reference_cases.make_case(small_models[MODEL], 1, extremes=False)
 
 
-def _put_case(board: QemuBoard, case: reference_cases.Case) -> None:
+def put_case(board: QemuBoard, case: reference_cases.Case) -> None:
     board.exec(
         f"x = bytearray({case.inputs[0][0].tobytes()!r})\ngolden = {case.outputs[0][0].tobytes()!r}"
     )
@@ -101,7 +101,7 @@ def load(compiled: Callable[..., Path], case: reference_cases.Case) -> Callable[
         board.write_file("/m.tflite", compiled(case.model, NPUS[0]).read_bytes())
         board.exec("m = ethosu.Model('/m.tflite', timeout_ms=500)")
         board.exec("def right(): return bytes(m.predict([x])[0]) == golden")
-        _put_case(board, case)
+        put_case(board, case)
 
     return put
 
@@ -119,7 +119,7 @@ def jobs(
         streams.append(np.load(vela(small_models[MODEL], *options)))
 
     def put(board: QemuBoard) -> None:
-        _put_case(board, case)
+        put_case(board, case)
         board.exec(_HANDLES + "jobs = []")
         for index, raw in enumerate(streams):
             board.write_file(f"/payload{index}", raw["cmd_data"].tobytes())

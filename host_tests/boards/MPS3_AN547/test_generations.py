@@ -14,6 +14,7 @@ from ethosu_tools.link.qemu import Machine
 from host_tests.kit import board_models, reference_cases
 from host_tests.tools.qemu_plugin import releases
 
+from .conftest import put_case
 from .test_faults import EIO
 from .test_faults import FAULTS as OLD_FAULTS
 
@@ -65,9 +66,7 @@ def pair(
     for index, npu in reversed([*enumerate(machine.npus)]):
         board.write_file(f"/m{index}.tflite", compiled(small_models[MODEL], npu).read_bytes())
         board.exec(f"m[{index}] = ethosu.Model('/m{index}.tflite', timeout_ms=500)")
-    board.exec(
-        f"x = bytearray({case.inputs[0][0].tobytes()!r})\ngolden = {case.outputs[0][0].tobytes()!r}"
-    )
+    put_case(board, case)
     board.exec("def right(i): return bytes(m[i].predict([x])[0]) == golden")
     return machine
 

@@ -50,12 +50,12 @@ def test_its_copy_is_a_board(copied):
 
 def test_values_given_twice_agree(copied, image):
     """The tools' numbers match the linked image."""
-    symbols = re.findall(
-        r"^(\w+) A (_\w+)$", sharing.run(["arm-none-eabi-nm", image]), re.MULTILINE
+    linked = firmware_image.Image(image)
+    rom, rom_end, *heap = map(
+        linked.symbol, ("_romfs_start", "_romfs_end", "_gc_heap_start", "_gc_heap_end")
     )
-    at = {name: int(address, 16) for address, name in symbols}
-    assert copied.romfs == Span(at["_romfs_start"], at["_romfs_end"] - at["_romfs_start"] - 256)
-    assert (copied.heap.start, copied.heap.end) == (at["_gc_heap_start"], at["_gc_heap_end"])
+    assert copied.romfs == Span(rom, rom_end - rom - 256)
+    assert [copied.heap.start, copied.heap.end] == heap
     assert copied.flash["jlink"]["address"] == min(
         int(start, 16)
         for start in re.findall(
@@ -64,7 +64,7 @@ def test_values_given_twice_agree(copied, image):
             re.MULTILINE,
         )
     )
-    (sram,) = (row for row in firmware_image.Image(image).memories if row.name == "SRAM")
+    (sram,) = (row for row in linked.memories if row.name == "SRAM")
     (shared,) = copied.qemu.memories.values()
     assert (sram.start, sram.end) == (shared.start, shared.end)
     assert shared.holds(copied.qemu.window.start, copied.qemu.window.size)

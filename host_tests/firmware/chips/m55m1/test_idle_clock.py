@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The flash has a clock while the CPU sleeps, so that NPU and DMA controller can read it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from ethosu_tools.boards.setup import emulated
-from ethosu_tools.compile import vela
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.qemu import Machine
-from ethosu_tools.model import ModelFile, make_model, romfs
-from ethosu_tools.model.tflite.metadata import put
-from ethosu_tools.sim import selftest
+from ethosu_tools.model import romfs
 
 from host_tests.kit.board_models import raised
 
@@ -31,12 +28,10 @@ def errors():
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["host's time", "instructions' time"])
-def board(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
+def board(request: pytest.FixtureRequest, proven: Callable[[str], bytes]) -> Iterator[QemuBoard]:
     """The board with a model in its flash."""
-    source = ModelFile(make_model.small_cnn(), name="small_cnn.tflite")
-    compiled = vela.compiled(source, "ethos-u55-256").file
-    files = {"m.tflite": put(compiled.data, {selftest.NAME: selftest.make(source)})}
-    machine = Machine(emulated(BOARD), romfs=romfs.build(files), repeatable=request.param)
+    image = romfs.build({"m.tflite": proven("ethos-u55-256")})
+    machine = Machine(emulated(BOARD), romfs=image, repeatable=request.param)
     with QemuBoard(machine) as board:
         board.exec(HELPERS)
         yield board

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The flash as memory: its controller maps it, once it is set up for reads that the chip knows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from ethosu_tools.boards.setup import emulated
-from ethosu_tools.compile import vela
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.qemu import Machine
-from ethosu_tools.model import ModelFile, make_model, romfs
-from ethosu_tools.model.tflite.metadata import put
-from ethosu_tools.sim import selftest
+from ethosu_tools.model import romfs
 
 from host_tests.kit.board_models import raised
 
@@ -42,11 +39,9 @@ def by_hand(enable=1, **changes):
 
 
 @pytest.fixture(scope="module")
-def image() -> bytes:
+def image(proven: Callable[[str], bytes]) -> bytes:
     """A ROM image with a model that has its own test."""
-    source = ModelFile(make_model.small_cnn(), name="small_cnn.tflite")
-    compiled = vela.compiled(source, "ethos-u55-64").file
-    return romfs.build({"m.tflite": put(compiled.data, {selftest.NAME: selftest.make(source)})})
+    return romfs.build({"m.tflite": proven("ethos-u55-64")})
 
 
 def start(image: bytes, *faults: str) -> QemuBoard:

@@ -14,6 +14,7 @@ from ethosu_tools.link.qemu import Machine
 
 from host_tests.firmware.conftest import build
 from host_tests.kit import sharing
+from host_tests.kit.firmware_image import Image
 
 NAME = "GROVE_VISION_AI_V2"
 VECTORS = 0x10000000
@@ -62,23 +63,9 @@ def test_the_first_section_is_the_vector_table(image):
     """The boot loader takes the stack and the entry from the start of the first section."""
     first = _loaded(image)[0]
     assert (first.name, first.address) == (".table", VECTORS)
-    elf = image.read_bytes()
-    symbols = sharing.run(["arm-none-eabi-nm", image])
-    table = struct.pack(
-        "<II",
-        *(
-            int(line.split()[0], 16) | thumb
-            for name, thumb in (("_handler_stack_top", 0), ("startup_reset_handler", 1))
-            for line in symbols.splitlines()
-            if line.split()[-1] == name
-        ),
-    )
-    (offset,) = (
-        int(line.split()[5], 16)
-        for line in sharing.run(["arm-none-eabi-objdump", "-h", image]).splitlines()
-        if " .table " in line
-    )
-    assert elf[offset : offset + 8] == table
+    table = Image(image)
+    assert table.word(VECTORS) == table.symbol("_handler_stack_top")
+    assert table.word(VECTORS + 4) == table.symbol("startup_reset_handler") | 1
 
 
 def test_each_section_is_loaded_to_where_it_runs(image):

@@ -5,12 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 from ethosu_tools.boards.setup import emulated
-from ethosu_tools.compile import vela
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.qemu import Machine
-from ethosu_tools.model import ModelFile, make_model
-from ethosu_tools.model.tflite.metadata import put
-from ethosu_tools.sim import selftest
 
 from host_tests.kit.board_models import raised
 
@@ -51,14 +47,6 @@ def board(emulator_only: None) -> Iterator[QemuBoard]:
         yield board
 
 
-@pytest.fixture(scope="module")
-def model() -> bytes:
-    """A model with its own test."""
-    source = ModelFile(make_model.small_cnn(), name="small_cnn.tflite")
-    compiled = vela.compiled(source, "ethos-u55-64").file
-    return put(compiled.data, {selftest.NAME: selftest.make(source)})
-
-
 def set_bits(board: QemuBoard, where: tuple[int, int, int], on: bool) -> None:
     board.exec(f"set_bits({where[0]}, {where[1]}, {on})")
 
@@ -69,15 +57,15 @@ def test_the_start_up_makes_all_of_them_secure(board):
         assert board.eval(f"mem32[{register}]") & (bits | left) == left, hex(register)
 
 
-def test_npu_and_dma_work(board, model):
-    board.write_file("/m.tflite", model)
+def test_npu_and_dma_work(board, proven):
+    board.write_file("/m.tflite", proven("ethos-u55-64"))
     assert board.eval("ethosu.Model('/m.tflite').selftest()") is True
     assert board.eval("copy()") == ([0, 0, 1], bytes(range(4)))
 
 
-def test_an_npu_that_is_no_secure_master_gives_wrong_results_and_no_error(board, model):
+def test_an_npu_that_is_no_secure_master_gives_wrong_results_and_no_error(board, proven):
     """So nothing but a comparison finds it."""
-    board.write_file("/m.tflite", model)
+    board.write_file("/m.tflite", proven("ethos-u55-64"))
     set_bits(board, NPU_MASTER, True)
     assert "differs from the golden one" in raised(board, "ethosu.Model('/m.tflite').selftest()")
     assert "npu: as a bus master it is not secure: it reads zeros" in board.machine.log()

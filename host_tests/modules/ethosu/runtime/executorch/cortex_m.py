@@ -200,40 +200,40 @@ def linear(seed: int = 0) -> Case:
     return op.case("quantized_linear", [*arguments, out, out], x, y)
 
 
-def avg_pool2d(seed: int = 0) -> Case:
-    """The mean of the pixels inside the image, ties away from zero."""
-    op = Operator(seed)
-    size, stride, pad = [(2, 2), (3, 2), (3, 3)][seed % 3], [(2, 2), (1, 2)][seed % 2], (1, 1)
-    x = op.numbers(2, 6, 7, 3)
-    rows = (6 + 2 * pad[0] - size[0]) // stride[0] + 1
-    columns = (7 + 2 * pad[1] - size[1]) // stride[1] + 1
-    y = np.zeros((2, rows, columns, 3), np.int8)
-    for row in range(rows):
-        for column in range(columns):
-            top, left = row * stride[0] - pad[0], column * stride[1] - pad[1]
-            part = x[:, max(top, 0) : top + size[0], max(left, 0) : left + size[1]]
-            count = part.shape[1] * part.shape[2]
-            sums = part.astype(np.int64).sum((1, 2))
-            y[:, row, column] = np.sign(sums) * ((2 * np.abs(sums) + count) // (2 * count))
-    first = op.image(x)
-    arguments = [first, *op.pairs(size, stride, pad), *op.integers(0, 3, 1 << 30, 1)]
-    room, out = op.scratch(), op.image(y)
-    return op.case("quantized_avg_pool2d", [*arguments, room, out, out], x, y)
-
-
-def max_pool2d(seed: int = 0) -> Case:
-    """The largest pixel inside the image, clamped."""
-    op = Operator(seed)
+def pooled(
+    op: Operator, seed: int, result: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
+    """An image; the result for the pixels of each window inside it; size, stride, pad."""
     size, stride, pad = [(2, 2), (3, 2), (3, 3)][seed % 3], [(2, 2), (1, 2)][seed % 2], (1, 1)
     x = op.numbers(2, 6, 7, 3)
     shape = [(x.shape[i + 1] + 2 * pad[i] - size[i]) // stride[i] + 1 for i in range(2)]
     y = np.zeros((2, *shape, 3), np.int8)
     for row, column in np.ndindex(*shape):
         top, left = row * stride[0] - pad[0], column * stride[1] - pad[1]
-        part = x[:, max(top, 0) : top + size[0], max(left, 0) : left + size[1]]
-        y[:, row, column] = np.clip(part.max((1, 2)), -100, 90)
-    first = op.image(x)
-    arguments = [first, *op.pairs(size, stride, pad, (1, 1)), op.method.number(False)]
+        y[:, row, column] = result(x[:, max(top, 0) : top + size[0], max(left, 0) : left + size[1]])
+    return x, y, [size, stride, pad]
+
+
+def mean(part: np.ndarray) -> np.ndarray:
+    """Ties away from zero."""
+    count = part.shape[1] * part.shape[2]
+    sums = part.astype(np.int64).sum((1, 2))
+    return np.sign(sums) * ((2 * np.abs(sums) + count) // (2 * count))
+
+
+def avg_pool2d(seed: int = 0) -> Case:
+    op = Operator(seed)
+    x, y, window = pooled(op, seed, mean)
+    arguments = [op.image(x), *op.pairs(*window), *op.integers(0, 3, 1 << 30, 1)]
+    room, out = op.scratch(), op.image(y)
+    return op.case("quantized_avg_pool2d", [*arguments, room, out, out], x, y)
+
+
+def max_pool2d(seed: int = 0) -> Case:
+    """The largest pixel, clamped."""
+    op = Operator(seed)
+    x, y, window = pooled(op, seed, lambda part: np.clip(part.max((1, 2)), -100, 90))
+    arguments = [op.image(x), *op.pairs(*window, (1, 1)), op.method.number(False)]
     out = op.image(y)
     return op.case(
         "quantized_max_pool2d", [*arguments, *op.integers(3, 3, -100, 90), out, out], x, y
