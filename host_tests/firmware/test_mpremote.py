@@ -40,14 +40,6 @@ def mpremote(machine):
     return run
 
 
-def test_exec_eval_run(mpremote, tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text("print('from a script')\n")
-    assert mpremote("exec", "print('hello')") == "hello\n"
-    assert mpremote("eval", "6 * 7") == "42\n"
-    assert mpremote("run", script) == "from a script\n"
-
-
 def test_a_file_survives_a_round_trip(mpremote, tmp_path):
     """Files of many mpremote chunks (256 bytes) and disk blocks."""
     there, back = tmp_path / "there", tmp_path / "back"

@@ -40,14 +40,10 @@ def flood(board, size: int) -> None:
     assert heard[2:66].decode() == hashlib.sha256(data).hexdigest()
 
 
-def test_nothing_is_lost_at_full_speed(uart_board):
+@pytest.mark.parametrize("size", [12_000, pytest.param(300_000, marks=pytest.mark.slow)])
+def test_nothing_is_lost_at_full_speed(uart_board, size):
     """More than ring and UART hold, sent while the program is not reading."""
-    flood(uart_board, 12_000)
-
-
-@pytest.mark.slow
-def test_nothing_is_lost_of_300_kb(uart_board):
-    flood(uart_board, 300_000)
+    flood(uart_board, size)
 
 
 def test_banner_names_version_and_board(stock):

@@ -10,7 +10,7 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.qemu import Machine
 
-from host_tests.kit import board_models, firmware_image, uart
+from host_tests.kit import board_models, firmware_image
 
 pytestmark = pytest.mark.usefixtures("emulator_registers")
 
@@ -130,13 +130,6 @@ def count(n):
     assert long - short == 3000
 
 
-def test_fault_report_reaches_the_host(fresh):
-    fresh.start("import machine; machine.mem32[0]")
-    log = wait_for_log(fresh.machine, "skipped once")
-    assert "*** Fault: MemManage" in log and "forbidden data access" in log
-    fresh.interrupt()
-
-
 def test_deepsleep_ends_in_a_reset(fresh):
     fresh.start("print('sleep'); import machine; machine.deepsleep(50)")
     with pytest.raises(BoardResetError):
@@ -158,11 +151,6 @@ def test_lightsleep_without_a_time_ends_with_input(fresh):
     assert fresh.finish() == "x"
 
 
-def test_log_prints_on_the_host(fresh):
-    fresh.exec("import emulator; emulator.log('a line for the host\\n')")
-    assert "a line for the host" in fresh.machine.log()
-
-
 def test_flood_of_the_fast_console(fresh):
     """Far more than the ring holds, while the program is not reading."""
     fresh.start("""
@@ -180,17 +168,6 @@ print(total, end="")
     wait_for_log(fresh.machine, "ready for the flood")
     fresh.inject(data)
     assert int(fresh.finish(timeout=20)) == sum(data)
-
-
-def test_uart_works_with_a_plugin_console(board_npu):
-    """Output goes to the console that sent input."""
-    # On some boards, output before the UART is on is lost.
-    with (
-        Machine(emulated(npu=board_npu, console="uart")) as machine,
-        uart.at_prompt(machine) as terminal,
-    ):
-        terminal.write(b"\r\x03\x03print(6 * 7)\r")
-        assert terminal.read_until(b"42\r\n>>> ").endswith(b"42\r\n>>> ")
 
 
 def test_bad_log_argument_is_an_error(fresh):
