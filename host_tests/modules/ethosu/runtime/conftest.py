@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="session")
 def damage(tmp_path_factory):
-    """Runs the program of damage.c: `damage("cut", path)`; returns what it printed.
+    """Runs the program of damage.c: `damage("cut", file)`; returns what it printed.
 
     `damage.each({name: file})` loads several in one process; returns what it printed of each.
     """
@@ -37,8 +37,12 @@ def damage(tmp_path_factory):
         program = build("address") if width == 64 else build("address32", "-m32")
         return subprocess.run([program, how, *paths], capture_output=True, text=True, check=False)
 
-    def run(how: str, path: Path, width: int = 64) -> str:
-        result = start(how, [path], width)
+    def run(how: str, file: Path | bytes, width: int = 64) -> str:
+        if not isinstance(file, Path):
+            path = tmp_path_factory.mktemp("damage") / "file"
+            path.write_bytes(file)
+            file = path
+        result = start(how, [file], width)
         assert result.returncode == 0, result.stderr[-2000:]
         return result.stdout
 

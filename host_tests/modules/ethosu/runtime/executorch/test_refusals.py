@@ -38,16 +38,14 @@ def test_scratch_that_the_stream_leaves_is_refused(raw):
 
 
 @pytest.mark.parametrize("width", [64, 32])
-def test_fast_scratch_of_2_gb_and_more_is_refused(damage, raw, tmp_path, width):
+def test_fast_scratch_of_2_gb_and_more_is_refused(damage, raw, width):
     """The first transfer of the stream gets a destination above 2 GB."""
     blob = raw("u65 dedicated")
     words = list(struct.unpack(f"<{len(blob.commands) // 4}I", blob.commands))
     set_destination = 0x4031  # NPU_SET_DMA0_DST_BASE
     words[words.index(set_destination) + 1] = 0x90000000
     commands = struct.pack(f"<{len(words)}I", *words)
-    path = tmp_path / "program.pte"
-    path.write_bytes(damaged._file(damaged.replace(blob, commands=commands).encode()))
-    said = damage("load", path, width)
+    said = damage("load", damaged._file(damaged.replace(blob, commands=commands).encode()), width)
     expected = r"\(delegate\): region 2 needs 2304 MB, expected less than 2048"
     assert re.search(expected, said), said
 
@@ -59,32 +57,26 @@ def test_a_program_for_another_npu_is_refused(raw):
 
 
 @pytest.mark.parametrize("width", [64, 32])
-def test_cut_at_every_byte(damage, raw, tmp_path, width):
-    path = tmp_path / "program.pte"
-    path.write_bytes(damaged.SOUND["a delegate"](raw("u55")))
-    assert re.search(r"prefixes, 0 accepted", damage("cut", path, width))
+def test_cut_at_every_byte(damage, raw, width):
+    model = damaged.SOUND["a delegate"](raw("u55"))
+    assert re.search(r"prefixes, 0 accepted", damage("cut", model, width))
 
 
 @pytest.mark.parametrize("width", [64, 32])
 @pytest.mark.parametrize("name", damaged.SOUND)
-def test_a_file_that_changes_after_it_was_loaded(damage, raw, tmp_path, name, width):
+def test_a_file_that_changes_after_it_was_loaded(damage, raw, name, width):
     """The description of an input or output matches its buffer's size, or is not given."""
-    path = tmp_path / "program.pte"
-    path.write_bytes(damaged.SOUND[name](raw("u55")))
-    assert damage("later", path, width).endswith(", 0 wrong\n")
+    assert damage("later", damaged.SOUND[name](raw("u55")), width).endswith(", 0 wrong\n")
 
 
 @pytest.mark.parametrize("width", [64, 32])
-def test_an_arena_that_shares_memory_with_the_data_file_is_refused(damage, raw, tmp_path, width):
-    path = tmp_path / "program.pte"
-    path.write_bytes(damaged.SOUND["quantize"](raw("u55")))
-    assert "overlaps the data file" in damage("data", path, width)
+def test_an_arena_that_shares_memory_with_the_data_file_is_refused(damage, raw, width):
+    assert "overlaps the data file" in damage("data", damaged.SOUND["quantize"](raw("u55")), width)
 
 
-def test_too_much_work_is_rejected_with_its_location(damage, tmp_path):
-    path = tmp_path / "program.pte"
-    path.write_bytes(hostile.MUCH_WORK["names of a program's data"]())
-    assert re.match(r"-\d+ instruction \d+ \(delegate\): .* too long", damage("load", path))
+def test_too_much_work_is_rejected_with_its_location(damage):
+    said = damage("load", hostile.MUCH_WORK["names of a program's data"]())
+    assert re.match(r"-\d+ instruction \d+ \(delegate\): .* too long", said)
 
 
 def misunderstood(blob) -> bytes:
