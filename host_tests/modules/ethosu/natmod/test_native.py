@@ -171,12 +171,9 @@ def test_it_identifies_the_npu(fresh):
     assert raised(fresh, "ethosu.Model('/m.tflite', npu='ethos-u55-32')").startswith("OSError 19")
 
 
-def test_in_place_and_into_buffers(fresh):
-    fresh.exec("y = bytearray(len(golden))\nm.run_into([x], [y])")
-    assert fresh.eval("bytes(y) == golden")
+def test_in_place(fresh):
     fresh.exec("m.inputs[0].data[:] = memoryview(m.inputs[0].data)\nm.run_into([x])")
     assert fresh.eval("bytes(m.outputs[0].data) == golden")
-    assert fresh.eval("(m.inputs[0].shape, m.inputs[0].dtype)") == ((1, 16, 16, 3), "b")
 
 
 def test_real_values_are_those_of_the_built_in_module(fresh, api):
