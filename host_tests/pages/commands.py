@@ -27,7 +27,7 @@ FILE = re.compile(
 # Options whose value is a file that the command writes.
 WRITTEN = {
     *("-o", "--output", "--maps", "--perfetto", "--overlay", "--debug-db", "--memory", "--try"),
-    *("--html", "--picture", "--save", ">", "tee"),
+    *("--html", "--save", ">", "tee"),
 }
 QUOTED = re.compile(r"['\"]([\w./-]+\.\w+)['\"]")
 

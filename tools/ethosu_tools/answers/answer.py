@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import boards
 from ..base.ui import counted
-from ..compile import leftover
+from ..compile import known, leftover
 from ..sim import fit
 from . import text, views
 
@@ -25,11 +25,11 @@ _NAMED = 3  # boards in a sentence
 
 def verdict(data: dict[str, Any]) -> str:
     """One sentence."""
-    known = [row for row in data["boards"] if row["status"] != UNKNOWN]
-    if not known:
+    of_boards = [row for row in data["boards"] if row["status"] != UNKNOWN]
+    if not of_boards:
         return _of_chips(data)
-    running = [row for row in known if row["runs"]]
-    names = list(dict.fromkeys(row["board"] for row in known))
+    running = [row for row in of_boards if row["runs"]]
+    names = list(dict.fromkeys(row["board"] for row in of_boards))
     if running:
         able = list(dict.fromkeys(row["board"] for row in running))
         used = [data["runs"][index] for index in sorted({row["run"] for row in running})]
@@ -38,10 +38,10 @@ def verdict(data: dict[str, Any]) -> str:
         return f"{_yes(used)} it runs on {where}; {_but(used)}{exactness(used)}"
     where = f"it runs on none of {len(names)} boards" if names[1:] else f"not on {names[0]}"
     # First what is wrong where the NPU is right.
-    rows = sorted(known, key=lambda row: row["run"] is None)
+    rows = sorted(of_boards, key=lambda row: row["run"] is None)
     reasons = list(dict.fromkeys(reason for row in rows for reason in row["short"]))
-    options = "" if names[1:] else f" --board {names[0]}"
-    compiling = f"; compile the original with `ethosu compile{options}`"
+    options = "" if names[1:] else rows[0]["options"]
+    compiling = f"; compile the original with `{f'ethosu compile {options}'.strip()}`"
     remedy = "" if rows[0]["run"] is not None else compiling
     more = f" (and {len(reasons) - 1} more, below)" if reasons[1:] else ""
     return f"No: {where}: {reasons[0]}{remedy}{more}"
@@ -60,9 +60,13 @@ def _but(runs: Sequence[dict[str, Any]]) -> str:
     return "but " if any(run["exact"] is False for run in runs) else ""
 
 
+def is_wrong(runs: Sequence[dict[str, Any]]) -> bool:
+    """Whether results differ, other than as is known of the NPU or of the reference."""
+    return any(run["exact"] is False and not run["note"].startswith(known.KNOWN) for run in runs)
+
+
 def _yes(runs: Sequence[dict[str, Any]]) -> str:
-    """Whether that is good: not if results are wrong in a way that is not known of the NPU."""
-    return "Wrong:" if any(run["exact"] is False and not run["note"] for run in runs) else "Yes:"
+    return "Wrong:" if is_wrong(runs) else "Yes:"
 
 
 def speed(row: dict[str, Any]) -> str:
@@ -81,10 +85,10 @@ def exactness(runs: Sequence[dict[str, Any]]) -> str:
     wrong = [run for run in runs if run["exact"] is False]
     if wrong:
         worst = max(wrong, key=lambda run: float(run["by"]))
-        known = f", {worst['note']}" if worst["note"] else ""
+        why = f", {worst['note']}" if worst["note"] else ""
         return (
             f"{worst['differing']:,} of {worst['values']:,} values differ from the reference, "
-            f"by up to {worst['by']:g} ({worst['npu'] or 'CPU'}){known}"
+            f"by up to {worst['by']:g} ({worst['npu'] or 'CPU'}){why}"
         )
     if all(run["exact"] for run in runs):
         cases = next((run["note"] for run in runs if run["note"]), "")
@@ -148,8 +152,9 @@ def notes(data: dict[str, Any]) -> list[str]:
         lines.append(f"left to the CPU: {counted(left)}")
         if any(row["cpu"] for row in data["boards"]):
             lines.append(text.CPU)
-        elif data["uncounted"]:
-            lines.append(f"the CPU's part was not counted: {data['uncounted']}")
+        else:
+            why = data["uncounted"] or "the CPU's clock is unknown"
+            lines.append(f"the CPU's part was not counted: {why}")
         lines += text.float_ends(left, data["dtypes"])
     if first["reserve"]:
         lines.append(f"{first['reserve']:,} bytes of each heap are reserved for your program")
@@ -202,7 +207,7 @@ def following(data: dict[str, Any]) -> list[str]:
     first = data["boards"][0]
     lines = [f"page: {data['html']}"] if "html" in data else []
     if first["runs"] and not data["compiled"] and first["used"] and not data["exit_code"]:
-        lines.append(f"next: ethosu compile {data['model']} --board {first['board']}")
+        lines.append(f"next: ethosu compile {data['model']} {first['options']}")
     return lines
 
 

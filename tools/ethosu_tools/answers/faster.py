@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .. import boards
+from ..base.errors import InputError
 from ..boards import targets
 from ..boards.systems import System
 from ..compile import load
@@ -44,9 +45,13 @@ def _others(
     largest = [npu for npu in targets.NPUS if npu.startswith(family)][-1]
     if largest != system.npu and not model.description.compiled:
         other = system.with_npu(largest)
+        try:
+            file = load.compile_for(model, other)
+        except InputError:  # no larger NPU helps, then
+            return
         names = [board.name for board in boards.every() if largest in board.npus]
         having = f" ({', '.join(names)})" if names else ""
-        yield f"with an {largest}{having}", load.compile_for(model, other), other
+        yield f"with an {largest}{having}", file, other
 
 
 def _with_weights(memory: str, system: System) -> str:

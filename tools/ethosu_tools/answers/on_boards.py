@@ -121,6 +121,15 @@ class Row:
             more + (time.low_ms if time.is_bound else time.milliseconds),
         )
 
+    @property
+    def options(self) -> str:
+        """Those of `ethosu compile` for this row; "" if it is no board."""
+        board = self.system.board
+        if not board:
+            return ""
+        usual = self.system.npu == board.npus[0] or self.status is Status.OTHER_NPU
+        return f"--board {board.name}" + ("" if usual else f" --npu {self.system.npu}")
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON: of a Fit, of a Latency, and more."""
         board = self.system.board if self.status is Status.OTHER_NPU else None
@@ -130,6 +139,7 @@ class Row:
             "weights": self.system.weights.name,
             "status": str(self.status),
             "runs": self.runs,
+            "options": self.options,
             "short": list(self.short),
             "need": self.need.as_dict() if self.need else None,
             "estimate": self.estimate.as_dict() if self.estimate else None,

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..base import svg
 from ..compile import leftover
+from ..model import Graph, Operator
 from ..sim import fit
 from ..sim.table import Layer
 from . import answer, text, views
@@ -212,12 +213,15 @@ def _without_layer(subject: Subject) -> Iterator[str]:
     gone = [
         f"{n} {each.name}"
         for n, each in enumerate(operators)
-        if graph
-        and str(n) not in named
-        and f"{each.name} {graph.tensors[each.outputs[0]].name}" not in whole
+        if graph and str(n) not in named and f"{each.name} {_output(graph, each)}" not in whole
     ]
     if gone and len(gone) < len(operators):
         yield f"Without a row of their own, as Vela merged or replaced them: {', '.join(gone)}."
+
+
+def _output(graph: Graph, operator: Operator) -> str:
+    """The name of the first output; "" if there is none."""
+    return next((graph.tensors[at].name for at in operator.outputs[:1] if at >= 0), "")
 
 
 def _not_in_roofline(rows: Sequence[Layer]) -> str:

@@ -126,10 +126,7 @@ def resolve(
     another NPU.
     """
     own = file.description.npu if file else None
-    if own and npu not in (None, own):
-        raise UsageError(
-            f"{file} is compiled for {own}, not for {npu}; pass the original model, before Vela"
-        )
+    check_npu(file, npu)
     npu = npu or own
     name, why = _select(file, board, npu)
     facts = boards.load(name, npu) if name not in boards.chips() else None
@@ -144,6 +141,15 @@ def resolve(
     if ui and setup.remark:
         ui.remark(setup.remark)
     return setup
+
+
+def check_npu(file: ModelFile | None, npu: str | None) -> None:
+    """UsageError if the file is compiled for another NPU than the given one."""
+    own = file.description.npu if file else None
+    if own and npu not in (None, own):
+        raise UsageError(
+            f"{file} is compiled for {own}, not for {npu}; pass the original model, before Vela"
+        )
 
 
 def _select(file: ModelFile | None, board: str | None, npu: str | None) -> tuple[str, Why]:
@@ -174,7 +180,7 @@ def every(
     """Each board with each NPU to look at for this file; of one board, or with one NPU.
 
     A compiled file has one NPU: boards without it come with their first one. What only an emulator
-    has counts if the board is named, or if no board has this NPU.
+    has counts if the board or the NPU is named.
     """
     if npu:
         having: list[str | None] = [name for name in boards.names() if npu in _npus(name)]

@@ -129,7 +129,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if args.other and a.whole and b.whole and a.whole is not b.whole:
         data["changes"] = [asdict(each) for each in structure.changes(a.whole, b.whole)]
     if found is None:
-        return data
+        nothing = bool(args.other) and not data["compared"]
+        return data | {"exit_code": InputError.exit_code if nothing else 0}
     made = report.write(
         prefix,
         search,
@@ -360,7 +361,7 @@ def _changes(data: dict[str, Any]) -> list[str]:
     if rows is None:
         return []
     if not rows:
-        return ["the models have the same operators, parameters, scales and constants"]
+        return ["the models have the same operators, parameters, types, scales and constants"]
     lines = [
         f"  {visible(row['layer'][:_LONGEST_NAME])}: {row['what']}: {row['a'] or 'absent'} in A, "
         f"{row['b'] or 'absent'} in B"

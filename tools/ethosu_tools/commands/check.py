@@ -46,8 +46,8 @@ The limits of other runtimes are read in their sources, which --json names, at o
 build may have others. docs/errors.md explains what they print.
 
 The exit code is 0 if at least one board (with --board: this one) runs it, 6 if it runs but values
-differ from the reference, else 3. If there are several files, or a file has several signatures, the
-exit code is the worst.
+are wrong, else 3. What is known of the NPU, or of TFLite's kernels, is not wrong, and is said. If
+there are several files, or a file has several signatures, the exit code is the worst.
 """
 # Exit codes, the worst first.
 _BY_WEIGHT = (InputError.exit_code, MismatchError.exit_code)
@@ -87,7 +87,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     others.add_argument("--system-config", help="section of that file: clock and memories")
     others.add_argument(
         "--memory-mode",
-        default="Shared_Sram",
         help="placement of weights and tensors there (default: Shared_Sram)",
     )
 
@@ -109,8 +108,8 @@ def _refuse(args: argparse.Namespace) -> None:
         raise UsageError(
             "--config needs --npu and --system-config, and excludes --board and --weights"
         )
-    if args.system_config and not args.config:
-        raise UsageError("--system-config is a section of the file given by --config")
+    if (args.system_config or args.memory_mode) and not args.config:
+        raise UsageError("--system-config and --memory-mode are of the file given by --config")
     if args.chips and (args.board or args.config):
         raise UsageError("--chips is for all boards: it excludes --board and --config")
     if args.reserve and (args.config or args.board in boards.chips()):
@@ -124,10 +123,13 @@ def _of_file(args: argparse.Namespace, ui: Ui, path: Path) -> dict[str, Any]:
     file = ModelFile(path, args.data)
     warn(ui, file)
     reference = ModelFile(args.reference) if args.reference else None
-    answers = {}
+    answers: dict[str, dict[str, Any]] = {}
     for each in signatures.each(file):
         original = reference and signatures.select(reference, each.signature)
-        answers[each.signature or ""] = _examine(args, ui, each, original)
+        html = None if answers else args.html  # of the first, as other commands are
+        if html and each.signature:
+            ui.remark(f"{html} is about the signature {each.signature}")
+        answers[each.signature or ""] = _examine(args, ui, each, original, html)
     first = next(iter(answers.values()))
     if len(answers) == 1:
         return first
@@ -145,14 +147,16 @@ def _worst(answers: Iterable[dict[str, Any]]) -> int:
 
 
 def _examine(
-    args: argparse.Namespace, ui: Ui, file: ModelFile, reference: ModelFile | None
+    args: argparse.Namespace,
+    ui: Ui,
+    file: ModelFile,
+    reference: ModelFile | None,
+    html: Path | None,
 ) -> dict[str, Any]:
-    """The answer for one model."""
+    """The answer for one model, and its page if `html` names one."""
     facts = traits.of(file)
     examination = on_boards.Examination(file, reference, ui, reserve=args.reserve)
     rows = [examination.row(system) for system in _systems(args, ui, file)]
-    if not rows:
-        raise InputError(f"no board or chip has {args.npu or file.description.npu}")
     rows.sort(key=lambda row: row.rank)
     first = rows[0]
     seen = replace(facts, rejected=examination.rejected)
@@ -180,22 +184,24 @@ def _examine(
     if len(rows) == 1 and (point := boards.blind_point(first.system.name)):
         found["blind_point"] = asdict(point)
     found = {"verdict": answer.verdict(found), **found, "exit_code": _exit_code(rows, runs)}
-    if args.html and made:
+    if html and made:
         examined = subject.examine(file, first.system, reference)
-        write_whole(args.html, page.build(examined, found).encode())
-        found["html"] = str(args.html)
+        write_whole(html, page.build(examined, found).encode())
+        found["html"] = str(html)
+    elif html:
+        ui.warn(f"{html} was not written: {first.system.name} cannot load {file}")
     return found
 
 
 def _systems(args: argparse.Namespace, ui: Ui, file: ModelFile) -> Iterator[System]:
     """What to look at."""
+    setup.check_npu(file, args.npu)
     if args.config:
-        yield systems.custom(args.npu, args.config, args.system_config, args.memory_mode)
+        mode = args.memory_mode or "Shared_Sram"
+        yield systems.custom(args.npu, args.config, args.system_config, mode)
     elif args.chips:
-        own = file.description.npu
-        for system in systems.every():
-            if args.npu in (None, system.npu) and own in (None, system.npu):
-                yield system
+        npu = args.npu or file.description.npu
+        yield from (system for system in systems.every() if npu in (None, system.npu))
     else:
         for each in setup.every(file, args.board, args.npu, args.weights, ui=ui):
             yield each.system
@@ -205,7 +211,7 @@ def _exit_code(rows: list[on_boards.Row], runs: list[dict[str, Any]]) -> int:
     used = [runs[row.run] for row in rows if row.runs and row.run is not None]
     if not used:
         return InputError.exit_code
-    return MismatchError.exit_code if any(run["exact"] is False for run in used) else 0
+    return MismatchError.exit_code if answer.is_wrong(used) else 0
 
 
 def render(data: dict[str, Any]) -> str:

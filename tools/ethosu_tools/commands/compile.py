@@ -72,6 +72,9 @@ Pass more options to Vela with --vela:
 
     ethosu compile model.tflite --npu ethos-u55-128 --vela='--optimise Size'
 
+One random input is run and compared with TFLite's reference kernels. If values are wrong, the file
+is written, the defects of Vela that the model may show are named, and the exit code is 6.
+
 For each operator on the CPU, Vela's reason and its rule are shown. --try changes the model so that
 the NPU takes them, compiles and runs each change, and shows whether it is exact and what it saves:
 

@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of processes (default: one per core; 1 for a port)",
     )
     for name in addons.offers("cluster"):
-        parser.add_argument(f"--{name}", metavar="ADDRESS", help="run on the cluster that it has")
+        parser.add_argument(f"--{name}", metavar="ADDRESS", help="run on a cluster: its scheduler")
     parser.add_argument(
         "--failures", type=Output, metavar="NPZ", help="save the inputs of the first failures here"
     )

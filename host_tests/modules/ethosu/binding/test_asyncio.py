@@ -101,6 +101,20 @@ def test_cancelling_a_waiting_task_lets_the_others_continue(emulated):
     assert emulated.eval("bytes(c[0]) == golden")
 
 
+def test_time_out_of_asyncio(emulated):
+    emulated.exec(
+        "import asyncio\n"
+        "async def main():\n"
+        "    mask()\n"
+        "    try: await asyncio.wait_for_ms(m.run([x]), 5)\n"
+        "    except asyncio.TimeoutError: return 'late'\n"
+        "    finally: unmask()\n"
+        "result = asyncio.run(main())"
+    )
+    assert emulated.eval("result") == "late"
+    assert emulated.eval("bytes(m.predict([x])[0]) == golden")
+
+
 def test_an_abandoned_loop_does_not_block_others(emulated):
     emulated.exec(
         "import asyncio\n"

@@ -227,7 +227,7 @@ def test_a_known_difference_is_named(check, tmp_path):
     path = tmp_path / "abs.tflite"
     path.write_bytes(writer.write([graph], "abs"))
     code, data, _ = check(path, *SMALL)
-    assert code == 6 and data["runs"][0]["by"] == 1
+    assert code == 0 and data["runs"][0]["by"] == 1
     assert data["verdict"].endswith("as known of ABS, which the NPU rounds in another way")
 
 
@@ -243,13 +243,22 @@ def test_a_wrong_reference_is_named(ethosu, check, tmp_path):
     path.write_bytes(writer.write([graph], "less"))
     code, data, _ = check(path, "--board", "ALIF_ENSEMBLE_E8-M55_HP")
     why = "of LESS of int16, which TFLite's kernel compares without their two scales, so that"
-    assert code == 6 and data["verdict"].endswith(f"as known {why} the result here is right")
+    assert code == 0 and data["verdict"].endswith(f"as known {why} the result here is right")
     vela.compile_model(path, "ethos-u85-256", made)
     code, _, err = ethosu("run", made, "--reference", path)
     assert code == 6 and f"as known {why} the result here is right" in " ".join(err.split())
     words = ("--npu", "ethos-u85-256", "-o", tmp_path / "found")
     code, out, _ = ethosu("bisect", path, *words)
     assert code == 6 and f"expected {why} the result here is right" in " ".join(out.split())
+
+
+def test_what_to_type_next_is_for_the_npu_of_the_row(ethosu, small_models):
+    model = small_models["small_cnn"]
+    for npu, said in (("ethos-u85-256", "--npu ethos-u85-256"), ("ethos-u55-256", "")):
+        words = ("--board", "ALIF_ENSEMBLE_E8-M55_HP", "--npu", npu)
+        _, out, _ = ethosu("check", model, *words)
+        expected = f"next: ethosu compile {model} --board {words[1]} {said}".rstrip()
+        assert out.splitlines()[-1] == expected
 
 
 def test_what_stays_on_the_cpu_is_beside_the_time(ethosu, check, tmp_path):

@@ -189,6 +189,20 @@ def test_the_colour_is_as_sure_as_the_verdict(ethosu, small_models, compiled, tm
         assert f'<p class="verdict {colour}">' in path.read_text()
 
 
+def test_a_page_that_is_not_written_is_a_warning(ethosu, small_models, compiled, tmp_path):
+    path = tmp_path / "page.html"
+    words = compiled(small_models["small_cnn"]), "--board", "GROVE_VISION_AI_V2", "--html", path
+    code, _, err = ethosu("check", *words)
+    assert code == 3 and f"{path} was not written" in err and not path.exists()
+
+
+def test_of_several_signatures_the_page_has_the_first(ethosu, shared_models, tmp_path):
+    path, model = tmp_path / "page.html", shared_models / "field/aeq_two_signatures_a8w8.tflite"
+    code, out, err = ethosu("check", model, *BOARD, "--html", path)
+    assert code == 0 and f"{path} is about the signature add" in err
+    assert out.count(f"page: {path}") == 1
+
+
 def test_the_page_says_what_the_command_says(ethosu, tmp_path):
     """A model that not all boards can hold, and has an operator for the CPU."""
     source, path = tmp_path / "model.tflite", tmp_path / "page.html"
@@ -214,10 +228,11 @@ def test_the_page_says_what_the_command_says(ethosu, tmp_path):
         assert escape(f"{row['output']}: {row['reason']}") in text and row["reason"] in shown
 
 
-@pytest.mark.parametrize("name", ["float_io", "two_branches"])
-def test_models_with_cpu_operators_have_pages(ethosu, tmp_path, name):
-    source = tmp_path / "model.tflite"
-    source.write_bytes(mixed_models.MODELS[name].make())
+@pytest.mark.parametrize("name", ["float_io", "two_branches", "small_streaming"])
+def test_models_with_cpu_operators_have_pages(ethosu, small_models, tmp_path, name):
+    source = small_models.get(name, tmp_path / "model.tflite")
+    if name not in small_models:
+        source.write_bytes(mixed_models.MODELS[name].make())
     path = tmp_path / "page.html"
     assert ethosu("check", source, *BOARD, "--html", path)[0] == 0
     assert views._ON_CPU in path.read_text()

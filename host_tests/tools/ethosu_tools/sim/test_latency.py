@@ -310,6 +310,7 @@ def test_wrong_command_lines_are_refused(ethosu, small_cnn, tmp_path):
         ("--config", tmp_path / "x.ini"),
         ("--system-config", "X"),
         ("--weights", "SRAM"),
+        ("--memory-mode", "Sram_Only"),
         ("--npu", "ethos-u85-256"),
         (small_cnn, "--html", tmp_path / "page.html"),
         (small_cnn, "--reference", small_cnn),

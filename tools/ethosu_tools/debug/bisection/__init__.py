@@ -7,5 +7,6 @@ sides.py      the two sides, and how far their values differ
 search.py     the search: observed values first, then cuts of the model
 shrink.py     the smallest cut that shows the difference
 registers.py  registers in which two compiled models differ
+structure.py  what differs between two models, whatever their values
 report.py     files and text for a bug report
 """

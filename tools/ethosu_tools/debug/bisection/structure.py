@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ...model.tflite.cut import Whole
 from .sides import match
 
@@ -42,7 +44,7 @@ def _of_layer(a: Whole, b: Whole, one: int, other: int) -> Iterator[tuple[str, s
     if first.name != second.name:
         yield "operator", first.name, second.name
         return
-    options, others = _fields(a.options(one)), _fields(b.options(other))
+    options, others = _fields(a, one), _fields(b, other)
     for name in sorted(options.keys() | others.keys()):
         if options.get(name) != others.get(name):
             yield f"parameter {name}", str(options.get(name)), str(others.get(name))
@@ -69,23 +71,32 @@ def _of_tensor(a: Whole, b: Whole, one: int, other: int) -> Iterator[tuple[str, 
         ("scale", "zero point", "axis"), a.quantisation(one), b.quantisation(other), strict=True
     ):
         if was != now:
-            yield what, _shown(was), _shown(now)
+            yield what, *_shown(was, now)
     if first.content != second.content:
-        yield "contents", f"{len(first.content):,} bytes", f"{len(second.content):,} bytes"
+        pairs = zip(first.content, second.content, strict=False)
+        other_bytes = sum(old != new for old, new in pairs)
+        sizes = f"{len(first.content):,} bytes", f"{len(second.content):,} bytes"
+        yield "contents", sizes[0], f"{sizes[1]}, {other_bytes:,} of them other"
 
 
-def _fields(options: Any) -> dict[str, Any]:
+def _fields(whole: Whole, number: int) -> dict[str, Any]:
+    """Options, as what can be compared."""
+    options = whole.options(number)
+    found = dict(vars(options)) if options else {}
+    found["customOptions"] = whole.custom_options(number)
     return {
-        name: value
-        for name, value in (vars(options) if options else {}).items()
-        if isinstance(value, int | float | bool)
+        name: value if isinstance(value, int | float) else np.array(value).tolist()
+        for name, value in found.items()
+        if value is not None
     }
 
 
-def _shown(values: Any) -> str:
-    """A number, or the first of several."""
-    if not isinstance(values, tuple):
-        return str(values)
-    if len(values) < 2:
-        return f"{values[0]:.9g}" if values else "none"
-    return f"{values[0]:.9g} and {len(values) - 1} more"
+def _shown(was: Any, now: Any) -> tuple[str, str]:
+    """Two numbers; of two lists the first pair that differs, and which it is."""
+    if not isinstance(was, tuple):
+        return str(was), str(now)
+    if len(was) != len(now):
+        return f"{len(was)} numbers", f"{len(now)} numbers"
+    at = next(at for at, pair in enumerate(zip(was, now, strict=True)) if pair[0] != pair[1])
+    where = f" at {at}" if was[1:] else ""
+    return f"{was[at]:.9g}{where}", f"{now[at]:.9g}{where}"

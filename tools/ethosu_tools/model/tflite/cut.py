@@ -77,6 +77,11 @@ class Whole:
         """The options of an operator, with the schema's names of fields; None: it has none."""
         return self._model.subgraphs[0].operators[number].builtinOptions
 
+    def custom_options(self, number: int) -> bytes | None:
+        """Those of a custom operator; None: it has none."""
+        found = self._model.subgraphs[0].operators[number].customOptions
+        return None if found is None else bytes(bytearray(found))
+
     def quantisation(self, tensor: int) -> tuple[tuple[float, ...], tuple[int, ...], int]:
         """Scales and zero points of a tensor, none if it has none, and the axis of several."""
         found = self._model.subgraphs[0].tensors[tensor].quantization

@@ -78,5 +78,10 @@ def test_text_that_cannot_be_spoken_is_rejected(text, message):
         speech.say(text, "en-us")
 
 
+def test_an_unknown_voice_is_refused():
+    with pytest.raises(InputError, match=r"cannot speak it as nobody: .*voice does not exist"):
+        speech.say("okay nabu", "nobody")
+
+
 def test_text_is_never_taken_for_an_option():
     assert speech.say("--help", "en-us").any()
