@@ -148,6 +148,14 @@ static void echo(const char *argument)
     }
 }
 
+/** Wait for a newline at UART0, and send nothing: a terminal that echoes would answer itself. */
+static void await(const char *argument)
+{
+    (void)argument;
+    while (!(reg(UART0)[1] & 2) || reg(UART0)[0] != '\n') {
+    }
+}
+
 static void touch(const char *argument)
 {
     uint32_t address = strtoul(argument, NULL, 16);
@@ -232,11 +240,11 @@ static void step(const char *word)
         const char *name;
         void (*act)(const char *argument);
     } steps[] = {
-        {"append", append},     {"copy", copy},        {"echo", echo},           {"error", error},
-        {"heapinfo", heapinfo}, {"exit", leave},       {"malloc", malloc_bytes}, {"npu", npu},
-        {"peek", peek},         {"place", place},      {"spin", spin},           {"touch", touch},
-        {"uart", uart},         {"write", write_line}, {"flood", flood},         {"call", call},
-        {"script", script},
+        {"await", await}, {"append", append},     {"copy", copy},        {"echo", echo},
+        {"error", error}, {"heapinfo", heapinfo}, {"exit", leave},       {"malloc", malloc_bytes},
+        {"npu", npu},     {"peek", peek},         {"place", place},      {"spin", spin},
+        {"touch", touch}, {"uart", uart},         {"write", write_line}, {"flood", flood},
+        {"call", call},   {"script", script},
     };
     const char *colon = strchr(word, ':');
     size_t length = colon ? (size_t)(colon - word) : strlen(word);

@@ -134,7 +134,7 @@ def test_its_uart_may_be_a_port(fails, image):
     """For a MicroPython already at its prompt, no prompt is awaited."""
     words = "qemu", "--firmware", image, "--console", "uart"
     fails(*words, "--until", "x", code=2, said="leave out --console")
-    command = [sys.executable, "-m", "ethosu_tools.cli", *words, "--argument", "echo exit:7"]
+    command = [sys.executable, "-m", "ethosu_tools.cli", *words, "--argument", "await exit:7"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         first = process.stdout.readline()
