@@ -51,7 +51,7 @@ def _others(
             return
         names = [board.name for board in boards.every() if largest in board.npus]
         having = f" ({', '.join(names)})" if names else ""
-        yield f"with an {largest}{having}", file, other
+        yield f"on another chip, with an {largest}{having}", file, other
 
 
 def _with_weights(memory: str, system: System) -> str:
