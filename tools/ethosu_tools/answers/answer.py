@@ -146,8 +146,8 @@ def _share(row: dict[str, Any], name: str) -> str:
 
 def notes(data: dict[str, Any]) -> list[str]:
     """What the table of boards does not say: its brackets, the CPU's part, what would be faster."""
-    rows, first = cells(data)[1:], data["boards"][0]
-    lines = [text.BRACKETS] if any(text.BRACKET in row[3] for row in rows) else []
+    first, running = data["boards"][0], [row for row in data["boards"] if row["runs"]]
+    lines = [text.BRACKETS] if any(text.BRACKET in _time(row) for row in running) else []
     if left := data["cpu_operators"]:
         lines.append(f"left to the CPU: {counted(left)}")
         if any(row["cpu"] for row in data["boards"]):

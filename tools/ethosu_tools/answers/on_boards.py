@@ -237,8 +237,8 @@ class Examination:
         npu = self.file.description.npu if self.file.description.compiled else system.npu
         try:
             made = load.compile_for(self.file, system)
-            # A program is planned by its exporter.
-            if not made.is_program:
+            # What is compiled here has a plan already, and a program has its exporter's.
+            if made is self.file and not made.is_program:
                 made, _ = load.prepare(self.file, made)
             run = self._compared(Run(made.description.npu, made), made)
             if run.exact or not self.reference or run.note.startswith(known.KNOWN):
