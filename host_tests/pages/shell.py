@@ -167,7 +167,8 @@ def _without_hardware(line: str) -> str:
 def _parts(blocks: list[pages.Block], token: str) -> Iterator[str]:
     """The lines of the shell's program."""
     for block in blocks:
-        yield f"echo '{token} {block.line}'"
+        # What runs in the background may have printed a part of a line.
+        yield f"printf '\\n%s\\n' '{token} {block.line}'"
         if block.mark == "hardware":
             absent = map(_without_hardware, lines(block.text))
             yield f"until_missing {' '.join(map(shlex.quote, absent))}"
