@@ -46,7 +46,7 @@ FLAGS = "-mcpu=cortex-m55 -mfloat-abi=hard"
 ENTRIES = {
     "board.toml": "title core clock_mhz npus npu_registers interrupts micropython chip missing "
     "silicon emulated bin cpu_flags cache_line memories heap ramdisk romfs journal disk regions "
-    "define dma uart start vela estimate by_npu flash qemu native first_failure "
+    "define dma uart start vela estimate by_npu flash qemu native "
     "blind_point variants",
     "memories": "name start end size npu_address dma_address masters port cache cpu",
     "npu_registers": "base irq secure privileged power fast_memory settings",

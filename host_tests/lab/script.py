@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What measures this project itself: `python -m host_tests.lab.NAME` runs a module like a command.
 
-growth        how costs grow with models, inputs, boards and samples (docs/growth.md)
 mlperf_tiny   the four models of MLPerf Tiny on all NPUs and boards (docs/mlperf_tiny.md)
-samples       samples per second on the simulator, QEMU, a port and a socket
 silicon       estimates against measurements of chips
 """
 

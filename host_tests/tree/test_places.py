@@ -30,7 +30,7 @@ TESTED_IN = {
 # against the whole product, tests of ExecuTorch, Linux's own driver, and checks of the whole tree.
 TESTS_ONLY = {
     *(".", "boards", "campaigns", "campaigns/board", "exactness"),
-    *("executorch", "generator", "kit", "lab", "lab/growth", "linux", "pages", "tree"),
+    *("executorch", "generator", "kit", "lab", "linux", "pages", "tree"),
 }
 
 

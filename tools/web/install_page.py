@@ -22,7 +22,8 @@ import discs
 from ethosu_tools.addons.wakeword import keywords, speech
 
 HERE = Path(__file__).parent
-RULES = [HERE.parent / "ethosu_tools" / name for name in ("answers/rules.py", "sim/figures.py")]
+NAMES = ("answers/rules.py", "compile/remarks.py", "sim/figures.py")
+RULES = [HERE.parent / "ethosu_tools" / name for name in NAMES]
 PROGRAMS = [HERE / "page" / f"{name}.py" for name in ("ask", "check", "timing")]
 LISTS = ("settings.json", "examples.json")
 KINDS = HERE.parent / "ethosu_tools/model/kinds.json"

@@ -10,7 +10,7 @@
      "boards": [{"board", "npus", "heap", "rom", "fast", "reserve"}],
      "runtimes": [{"name", "limits": {rule: {"value", "message", "source"}}}],
      "dtypes": {number in a .tflite: name},
-     "renaming": [operator that only renames a tensor]}
+     "renaming": [operator that only renames a tensor], "aside": [operator that computes nothing]}
 
 The configuration of a target is its head followed by its text; `standard` marks the default of
 `ethosu compile` for the NPU. `boards` has the room for a model on each board, by fit.py, in bytes;
@@ -37,6 +37,7 @@ from ethosu_tools.boards import VelaFacts, systems, targets
 from ethosu_tools.boards.systems import System
 from ethosu_tools.boards.targets import Target
 from ethosu_tools.compile import vela
+from ethosu_tools.compile.leftover import ASIDE
 from ethosu_tools.compile.plan.kernels import RENAMING
 from ethosu_tools.model import DTYPES
 from ethosu_tools.sim import fit, latency
@@ -132,6 +133,7 @@ def main() -> None:
         "runtimes": [asdict(each) for each in RUNTIMES if not each.programs],
         "dtypes": DTYPES,
         "renaming": RENAMING,
+        "aside": ASIDE,
     }
     output.write_text(json.dumps(settings))
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..base import paths
 from ..base.errors import InputError, SetupError, checked_by
-from ..base.ui import guess, markdown
+from ..base.ui import guess
 from . import board_files
 
 FILE = board_files.FILE
@@ -79,20 +79,6 @@ class VelaFacts:
 
 
 @dataclass(frozen=True)
-class FirstFailure:
-    """What most probably goes wrong first on a chip, from its sources: nobody has seen it.
-
-    `check` is the check of `ethosu doctor PORT` that fails, `seen` what the user sees, `cause` and
-    `remedy` why that is and what to try; the texts are sentences.
-    """
-
-    check: str
-    seen: str
-    cause: str
-    remedy: str
-
-
-@dataclass(frozen=True)
 class BlindPoint:
     """A measurement of the board's chip, found after the rules of the estimate had been chosen.
 
@@ -144,7 +130,6 @@ class BoardFacts:
     emulated: bool = False
     missing: tuple[str, ...] = ()
     estimate: Mapping[str, Any] = field(default_factory=dict)
-    first_failure: FirstFailure | None = None
     blind_point: BlindPoint | None = None
 
     @property
@@ -259,18 +244,6 @@ def files(name: str) -> list[Path]:
 def blind_point(name: str) -> BlindPoint | None:
     """The blind point of the board of this name; None if it has none, or is not a board."""
     return load(name).blind_point if full_name(name) in names() else None
-
-
-def first_failures(folder: str) -> str:
-    """The table of a board's README: a row for each variant."""
-    head = ("board", "check", "what you see", "probable cause", "what to try")
-    failures = {name: load(name).first_failure for name in _names_in(_folder() / folder / FILE)}
-    rows = [
-        (f"`{name}`", f"`{failure.check}`", failure.seen, failure.cause, failure.remedy)
-        for name, failure in failures.items()
-        if failure
-    ]
-    return "\n".join(markdown(head, rows)) + "\n"
 
 
 _LISTED = "`ethosu boards` lists them; without its core, the usual one"
@@ -422,6 +395,5 @@ def _facts(name: str, table: dict[str, Any], npu: str | None) -> BoardFacts:
         ),
         vela=_vela_facts(vela) if vela else None,
         missing=tuple(table.get("missing", ())),
-        first_failure=FirstFailure(**table["first_failure"]) if "first_failure" in table else None,
         blind_point=BlindPoint(**table["blind_point"]) if "blind_point" in table else None,
     )

@@ -7,7 +7,6 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -137,9 +136,6 @@ def _bring_up(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "not_run": sum(each.state == bringup.NOT_RUN for each in outcomes),
         "checks": [outcome.as_dict() for outcome in outcomes],
     }
-    failure = facts.first_failure if facts else None
-    if failure and failed[:1] == [failure.check]:
-        data["first_failure"] = asdict(failure)
     if failed:
         ui.result(data, render(data))
         raise BoardError(f"{len(failed)} of {len(outcomes)} checks failed: {', '.join(failed)}")
@@ -265,18 +261,12 @@ def _render_port(row: dict[str, Any]) -> str:
 
 
 def _render_checks(data: dict[str, Any]) -> str:
-    """One line for each check; a failed one is followed by its usual cause, and the board's own."""
+    """One line for each check; a failed one is followed by its usual cause."""
     lines = []
     for check in data["checks"]:
         lines.append(f"{check['name']:<12}{check['state']:<8}{check['found']}")
         if "meaning" in check:
             lines += _wrapped(check["meaning"])
-        failure = data.get("first_failure")
-        if failure and failure["check"] == check["name"]:
-            lines += _wrapped(
-                f"On this board most probably (nobody has seen it): {failure['cause']} "
-                f"What to expect then: {failure['seen']} What to try: {failure['remedy']}"
-            )
     return "\n".join(lines)
 
 

@@ -1,23 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What a compiled model leaves to the CPU, and why, from what Vela prints."""
 
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..model import ModelFile
+from . import remarks
 from .plan.kernels import RENAMING, STATEFUL
 
-# Vela 5.2's Regor prints a block for each operator: the reason, and the rule on further lines.
-_BLOCK = re.compile(
-    r"^Warning \(supported operators\) operator: (?P<kind>\S+), ofm: '(?P<output>.*)'\n"
-    r"Reason: (?P<reason>.*)\n(?P<rule>(?:.+\n)*)",
-    re.MULTILINE,
-)
-_ACTIVATION = "_act"
-# Its words that say nothing to a user.
-_PLAIN = {"Unsupported opType": "Vela has no NPU operation for it"}
+# Operators that compute nothing: names of variables and other shapes.
+ASIDE = (*RENAMING, *STATEFUL)
 
 
 @dataclass(frozen=True)
@@ -36,38 +29,26 @@ class Leftover:
     kernel: bool
 
     def __post_init__(self) -> None:
-        """Check what holds for each: names of variables and other shapes compute nothing."""
-        assert self.operator not in (*RENAMING, *STATEFUL)
+        """Check what holds for each."""
+        assert self.operator not in ASIDE
 
 
 def of(report: str, source: ModelFile, compiled: ModelFile) -> list[Leftover]:
-    """The operators of the compiled model that the CPU computes, with the reasons in Vela's output.
-
-    Vela also gives reasons for operators that it removes later.
-    """
+    """What the CPU computes of the compiled model, with the reasons in Vela's output."""
     names = {tensor.name for graph in source.graphs for tensor in graph.tensors}
-    said = {_known(block["output"], names): block for block in _BLOCK.finditer(report)}
-    return [
-        Leftover(
-            operator.name,
-            output,
-            next((graph.tensors[index].dtype for index in operator.inputs if index >= 0), ""),
-            _PLAIN.get(why["reason"].strip(), why["reason"].strip()) if why else "",
-            why["rule"].rstrip() if why else "",
-            operator.known,
-        )
+    operators = {
+        (operator.name, graph.tensors[index].name, operator.on_npu): (graph, operator)
         for graph in compiled.graphs
         for operator in graph.operators
-        if not operator.on_npu and operator.name not in (*RENAMING, *STATEFUL)
-        for output in [graph.tensors[index].name for index in operator.outputs[:1] if index >= 0]
-        for why in [said.get(_known(output, names))]
-    ]
-
-
-def _known(output: str, names: Collection[str]) -> str:
-    """The name in the model: Vela gives the result another one if an activation follows."""
-    own = output.removesuffix(_ACTIVATION)
-    return own if output not in names and own in names else output
+        for index in operator.outputs[:1]
+        if index >= 0
+    }
+    found = []
+    for name, output, reason, rule in remarks.left(report, names, list(operators), ASIDE)["left"]:
+        graph, operator = operators[name, output, False]
+        dtype = next((graph.tensors[index].dtype for index in operator.inputs if index >= 0), "")
+        found.append(Leftover(name, output, dtype, reason, rule, operator.known))
+    return found
 
 
 def text(rows: Sequence[dict[str, Any]]) -> list[list[str]]:

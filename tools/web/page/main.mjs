@@ -25,8 +25,6 @@ import settings from "settings.json";
 const RESET = "\x1bc";
 const FIRST_NPU = "ethos-u55-128";
 const BROWSERS = "it needs WebAssembly with SIMD and exceptions, as in Chrome 95, Firefox 100 and Safari 16.4 or newer";
-/** Operators that keep the state of a streaming model and compute nothing. */
-const STATE = /^(Variable|CallOnce)/;
 /** Number of Vela's remarks that the page shows. */
 const REMARKS = 3;
 const FIRST_SCRIPT = "import ethosu, os\n\nprint(ethosu.npus(), os.listdir('/rom'))\n";
@@ -230,28 +228,27 @@ async function compiledModel(bytes, original, signal) {
     return { bytes: copyMetadata(bytes, original.entries, model), report: compiled.report };
 }
 
-/** "Svdf (svdf): why". */
-function left({ kind, name, why }) {
-    return `${kind} (${name})${why ? `: ${why}` : ""}`;
+/** "SVDF (svdf): why". */
+function left([operator, output, reason]) {
+    return `${operator} (${output})${reason ? `: ${reason}` : ""}`;
 }
 
-function showReport(report, original, compiled) {
+async function showReport(report, original, compiled) {
     const estimate = report.performance;
     const clock = clockMhz(configuration(state.settings, state.targets.chosen), state.targets.chosen);
     const ms = clock ? `, ${(estimate.cycles / clock / 1000).toPrecision(3)} ms at ${count(clock)} MHz` : "";
     const rows = layers(report, original, compiled);
-    const onCpu = rows.filter((layer) => layer.where === "CPU" && !STATE.test(layer.kind));
+    const found = await remarks(askRules, report, original, compiled, state.settings.aside);
     showFigures([
         ["Vela's estimate", `${count(estimate.cycles)} cycles${ms}`],
         ["MACs", count(estimate.macs)],
-        ["Left to the CPU", onCpu.map(left).join("\n") || "nothing"],
+        ["Left to the CPU", found.left.map(left).join("\n") || "nothing"],
         ...Object.entries(estimate.memories).filter(([, bytes]) => bytes).map(([name, bytes]) => [`Memory ${name}`, `${count(bytes)} bytes`]),
     ]);
     showLayers(rows);
-    const lines = remarks(report);
-    lines.slice(0, REMARKS).forEach((line) => step(`Vela: ${line}`));
-    if (lines.length > REMARKS) {
-        step(`Vela printed ${lines.length - REMARKS} more remarks.`);
+    found.others.slice(0, REMARKS).forEach((line) => step(`Vela: ${line}`));
+    if (found.others.length > REMARKS) {
+        step(`Vela printed ${found.others.length - REMARKS} more remarks.`);
     }
 }
 
@@ -307,7 +304,7 @@ async function handle(name, bytes, signal) {
     }
     element("of-vela").hidden = !report;
     if (report) {
-        showReport(report, original, made);
+        await showReport(report, original, made);
     }
     element("arena").replaceChildren(draw(placed) ?? "Used only by the NPU, as placed by Vela.");
     offer(plain, model);
@@ -345,7 +342,7 @@ async function handle(name, bytes, signal) {
 
 /** Asks the rules of the tools. */
 async function askRules(calls, signal) {
-    const names = ["ask.py", "figures.py", "rules.py"];
+    const names = ["ask.py", "figures.py", "remarks.py", "rules.py"];
     state.rules ??= Promise.all(names.map(async (name) => [name, await (await fetched(name)).text()]));
     state.rules.catch(() => (state.rules = null));
     return ask(await wasm("ethosu.wasm"), new Map(await state.rules), calls, signal);

@@ -10,30 +10,24 @@ function rows(report, name) {
 /** The code of custom operators, which are identified by name. */
 const CUSTOM = 32;
 
-/** Vela's warning that an operator stays on the CPU: its output, then the reason. */
-const LEFT = /\nWarning \(supported operators\) operator: \w+, ofm: '(.*?)'\n((?:[^\n]+\n)*)/g;
-
-/** Vela's reasons why operators stay on the CPU, by the names of their outputs. */
-function reasons(report) {
-    const matches = [...report.messages.matchAll(LEFT)];
-    // Vela names the output of a fused activation after its operator.
-    return new Map(matches.map(([, name, text]) => [name.replace(/_act$/, ""), reason(text)]));
-}
-
-function reason(text) {
-    return text.replace(/^Reason: /, "").trim().replace("Unsupported opType", "Vela does not compile it for this NPU")
-        .replace(/\n/g, "; ");
-}
-
-/** Vela's other messages about the model, one per line. */
-export function remarks(report) {
-    return report.messages.replace(LEFT, "").split("\n").filter((line) => line.trim());
+/**
+ * What the CPU computes, and Vela's other remarks, by ethosu_tools/compile/remarks.py.
+ *
+ * @param {(calls: object[]) => Promise<object[]>} ask  the rules
+ * @param {string[]} aside  operators that compute nothing
+ * @returns {Promise<{left: [operator, output, reason, rule][], others: string[]}>}
+ */
+export async function remarks(ask, report, original, compiled, aside) {
+    const names = original.tensors.map(({ name }) => name);
+    const operators = compiled.operators.map(({ name, npu, outputs }) => [name, compiled.tensors[outputs[0]]?.name ?? "", Boolean(npu)]);
+    const [found] = await ask([["remarks", "left", [report.messages, names, operators, aside]]]);
+    return found;
 }
 
 /**
  * Layers of the original model in order, with Vela's estimate of each.
  *
- * @returns {{name, kind, cycles, macs, where, why}[]}  `where` is "NPU" or "CPU", `why` Vela's reason
+ * @returns {{name, kind, cycles, macs, where}[]}  `where` is "NPU" or "CPU"
  */
 export function layers(report, original, compiled) {
     const sums = new Map();
@@ -49,14 +43,13 @@ export function layers(report, original, compiled) {
             .filter((operator) => !operator.npu)
             .flatMap((operator) => outputsOf(compiled, operator)),
     );
-    const why = reasons(report);
     const sources = rows(report, "source").slice(0, original.operators.length);
     return sources.map((source, i) => {
         const [name = ""] = outputsOf(original, original.operators[i]);
         const { cycles = 0, macs = 0 } = sums.get(Number(source.id)) ?? {};
         const kind = original.operators[i].code === CUSTOM ? original.operators[i].name : source.operator;
         const where = onCpu.has(name) && !cycles ? "CPU" : "NPU";
-        return { name, kind, cycles, macs, where, why: why.get(name) };
+        return { name, kind, cycles, macs, where };
     });
 }
 

@@ -210,13 +210,3 @@ def test_a_port_that_cannot_be_opened_ends_with_the_first_check(ethosu):
     code, out, err = ethosu("doctor", "/dev/null/none")
     assert code == 5 and "1 of 11 checks failed: prompt" in err
     assert "The board could not be reached" in out
-
-
-def test_the_boards_own_first_failure_is_printed_with_its_check(ethosu):
-    failure = boards.load("OPENMV_AE3-M55_HP").first_failure
-    _, out, _ = ethosu("doctor", "/dev/null/none", "--board", "OPENMV_AE3-M55_HP")
-    assert failure.check == "prompt" and failure.remedy in re.sub(r"\s+", " ", out)
-    _, out, _ = ethosu("doctor", "/dev/null/none", "--board", "NUMAKER_M55M1")
-    assert "On this board most probably" not in out  # that of this board is another check
-    _, out, _ = ethosu("doctor", "/dev/null/none", "--board", "OPENMV_AE3-M55_HP", "--json")
-    assert json.loads(out)["first_failure"] == dataclasses.asdict(failure)
