@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from ethosu_tools.base.errors import NoEmulatorError, RemoteError, SetupError
 from ethosu_tools.boards.setup import runs_as_chip
-from ethosu_tools.link.qemu import find_qemu
+from ethosu_tools.link.emulator.qemu import find_qemu
 
 from host_tests.kit import firmware_image, needs, sharing
 from host_tests.tools.qemu_plugin import releases

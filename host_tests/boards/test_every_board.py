@@ -10,7 +10,7 @@ from ethosu_tools.base.errors import RemoteError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import Board, QemuBoard
 from ethosu_tools.link.deploy import deploy
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
 from host_tests.kit import firmware_image, matrix, uart

@@ -14,7 +14,7 @@ from ethosu_tools.base.errors import BoardError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import Board, QemuBoard
 from ethosu_tools.link.deploy import deploy
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
 # Flash with erasable pages, and MRAM written in lines of 16 bytes.

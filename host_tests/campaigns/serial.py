@@ -27,7 +27,8 @@ from ethosu_tools import cli
 from ethosu_tools.base import deadline
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.compile.vela import compile_model
-from ethosu_tools.link import board, deploy, qemu
+from ethosu_tools.link import board, deploy
+from ethosu_tools.link.emulator import qemu
 from ethosu_tools.model import make_model, romfs, tflite
 from ethosu_tools.sim.oracle import run as reference
 

@@ -15,8 +15,8 @@ from ethosu_tools.base import paths
 from ethosu_tools.base.deadline import Deadline
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import Board, QemuBoard
+from ethosu_tools.link.emulator.qemu import Machine, find_qemu
 from ethosu_tools.link.port import Port
-from ethosu_tools.link.qemu import Machine, find_qemu
 from ethosu_tools.sim import selftest
 
 from host_tests.kit import sharing, uart

@@ -4,7 +4,7 @@
 import pytest
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 # Any operation on random names, a few in a folder; then each name is looked up in all ways and
 # compared with the folders' lists. A hash of 8 bits finds each of these names a partner.

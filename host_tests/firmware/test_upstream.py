@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import Board
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import needs, sharing
 

@@ -14,7 +14,7 @@ from ethosu_tools.base import paths
 from ethosu_tools.base.errors import NoEmulatorError
 from ethosu_tools.boards import setup
 from ethosu_tools.link.board import Board, QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import (
     board_models,

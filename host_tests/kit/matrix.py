@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from ethosu_tools.link.qemu import find_qemu
+from ethosu_tools.link.emulator.qemu import find_qemu
 
 from host_tests.kit import needs
 from host_tests.tools.qemu_plugin import releases

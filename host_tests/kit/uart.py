@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import serial
 from ethosu_tools.base.deadline import Deadline
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.link.port import Port
-from ethosu_tools.link.qemu import Machine
 
 
 def terminal(port: str, process: subprocess.Popen) -> contextlib.AbstractContextManager[Port]:

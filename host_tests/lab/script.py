@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What measures this project itself: `python -m host_tests.lab.NAME` runs a module like a command.
 
-mlperf_tiny   the four models of MLPerf Tiny on all NPUs and boards (docs/mlperf_tiny.md)
+mlperf_tiny   the four models of MLPerf Tiny on all boards (docs/mlperf_tiny.md)
 silicon       estimates against measurements of chips
 """
 

@@ -18,11 +18,11 @@ def folder(small_models, monkeypatch, tmp_path):
     return tmp_path
 
 
-def test_the_page_has_a_row_for_each_system(lab, folder):
+def test_the_page_has_a_row_for_each_board(lab, folder):
     path = folder / "page.md"
     code, data, _ = lab(mlperf_tiny, "--models", folder, "--page", path, "--json")
     rows = data["models"]["small_cnn.tflite"]["boards"]
-    assert code == 0 and data["missing"] == ["absent.tflite"] and len(rows) > 20
+    assert code == 0 and data["missing"] == ["absent.tflite"] and len(rows) >= 10
     text = path.read_text()
     assert "## A small model" in text and "every value equals TFLite's" in text
     for row in rows:

@@ -2,6 +2,7 @@
 """Few functions are long, and no file is too long."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from .test_places import tracked
 FILE_LINES_MAX = 700
 FUNCTION_LINES_MAX = 45
 SHORT_SHARE_MIN = 0.9
+MODULES_MAX = 15  # in a package, besides __init__.py
 # For sources formatted by clang-format and ruff. The rest of a function is in a look-ahead, because
 # it may contain another function.
 FUNCTIONS = {
@@ -34,6 +36,16 @@ def test_no_file_is_long(repo, sources):
     lines = {str(path.relative_to(repo)): path.read_text().count("\n") for path in sources}
     long = {name: count for name, count in lines.items() if count > FILE_LINES_MAX}
     assert long == {}
+
+
+def test_no_package_of_the_tools_is_large(repo, sources):
+    root = repo / "tools/ethosu_tools"
+    modules = [path for path in sources if root in path.parents and path.suffix == ".py"]
+    sizes = Counter(path.parent for path in modules if path.name != "__init__.py")
+    assert len(sizes) > 10
+    large = {str(path): count for path, count in sizes.items() if count > MODULES_MAX}
+    assert large == {}
+    assert {path.name for path in modules if path.parent == root} == {"__init__.py", "cli.py"}
 
 
 @pytest.mark.parametrize("suffix", FUNCTIONS)

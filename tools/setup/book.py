@@ -18,8 +18,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import first_minute
 from ethosu_tools import boards, cli
+from ethosu_tools.base.ui import markdown
 
 REPO = Path(__file__).resolve().parents[2]
 # Modules for programs on a board; those written in Python have types and docstrings themselves.
@@ -166,6 +166,17 @@ def on_config(config: MutableMapping[str, Any]) -> None:
     nav.insert(at + 1, {"Boards": [*rows, *chips]})
 
 
+def _start(names: list[str]) -> str:
+    """What the chip does from reset to the prompt, with sources: [start] of boards' data."""
+    tables = [(name, boards.table(name).get("start", {})) for name in names]
+    parts = [
+        f"### {name}\n\n" + "\n".join(markdown(("step", "source"), rows))
+        for name, table in tables
+        if (rows := [(row["does"], row["source"]) for phase in table.values() for row in phase])
+    ]
+    return "\n\n".join(["## From reset to prompt", *parts]) + "\n" if parts else ""
+
+
 def write(folder: Path) -> None:
     """Write all pages."""
     pictures = files("*.svg", "*.png")
@@ -177,7 +188,7 @@ def write(folder: Path) -> None:
     contents[Path("reference/commands.md")] = commands()
     for path in files("boards/*/README.md"):
         names = [name for name in boards.names() if name.partition("-")[0] == path.parent.name]
-        contents[path] += "\n" + first_minute.section(names)
+        contents[path] += "\n" + _start(names)
     for path, text in contents.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)

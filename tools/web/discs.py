@@ -22,7 +22,7 @@ from ethosu_tools.base.files import write_whole
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.compile.vela import compile_model
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs, tflite
 from ethosu_tools.model.arrays import Array
 from ethosu_tools.model.tflite import model_metadata

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import matrix, needs, reference_cases
 from host_tests.tools.qemu_plugin import releases

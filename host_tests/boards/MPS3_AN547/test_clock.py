@@ -7,7 +7,7 @@ The SysTick is loaded for each alarm, and what happens in between is not counted
 import pytest
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import matrix, needs
 from host_tests.tools.qemu_plugin import releases

@@ -9,7 +9,7 @@ import pytest
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.debug import decode
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import board_models, reference_cases
 from host_tests.tools.qemu_plugin import releases

@@ -8,7 +8,7 @@ planned for the smallest arena, and planned so that CPU operators run during NPU
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.compile import plan, vela
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
 from host_tests.kit.mixed_models import MODELS

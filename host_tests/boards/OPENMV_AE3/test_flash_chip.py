@@ -7,9 +7,9 @@ import pytest
 from ethosu_tools import boards
 from ethosu_tools.base.errors import InputError
 from ethosu_tools.boards.setup import emulated
-from ethosu_tools.link import qemu
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator import qemu
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
 from host_tests.kit.board_models import raised

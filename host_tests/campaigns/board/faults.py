@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ethosu_tools.base.errors import BoardError, BoardResetError, BoardTimeoutError, RemoteError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from ..common import FoundError
 from .common import NPUS, Level, turn_of

@@ -11,7 +11,7 @@ from collections import Counter
 
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from ..common import FoundError
 from .common import NPUS, Level, turn_of

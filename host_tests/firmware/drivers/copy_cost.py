@@ -8,7 +8,7 @@ with the weak default, the C library's memcpy.
 from ethosu_tools.answers import views
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 SIZES = tuple(16 << shift for shift in range(13))  # 16 bytes to 64 KB
 REFERENCE_BYTES = 64 * 1024

@@ -9,7 +9,7 @@ import pytest
 from ethosu_tools.boards import coherence
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import Board, QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model.make_model import Net
 
 from host_tests.firmware.conftest import start

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import Board, QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.firmware.test_uart import flood
 from host_tests.kit import matrix

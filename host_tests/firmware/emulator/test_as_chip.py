@@ -9,7 +9,7 @@ from ethosu_tools.base import paths
 from ethosu_tools.base.errors import BoardError, NoEmulatorError, RemoteError
 from ethosu_tools.boards.setup import AS_CHIP_VARIABLE, emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit.board_models import run_until
 

@@ -8,7 +8,7 @@ from ethosu_tools.base.deadline import Deadline
 from ethosu_tools.base.errors import BoardResetError, RemoteError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import board_models, firmware_image
 

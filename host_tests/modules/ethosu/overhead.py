@@ -17,7 +17,7 @@ from ethosu_tools.boards.coherence import OFF
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.compile import vela
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import ModelFile, describe, romfs
 
 ON_BOARD = Path(__file__).with_name("overhead_on_board.py")

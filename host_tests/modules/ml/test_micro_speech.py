@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.sim.oracle import Oracle
 
 from host_tests.kit.board_models import raised

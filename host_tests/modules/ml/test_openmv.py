@@ -18,7 +18,7 @@ from ethosu_tools.addons.openmv import modules as stand_ins
 from ethosu_tools.base.errors import RemoteError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
 from host_tests.kit import needs

@@ -15,7 +15,7 @@ from ethosu_tools.addons.fvp import simulate
 from ethosu_tools.base import deadline, paths
 from ethosu_tools.base.errors import BoardError
 from ethosu_tools.boards.setup import emulated
-from ethosu_tools.link import firmware_run, qemu
+from ethosu_tools.link.emulator import firmware_run, qemu
 
 from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import test_library

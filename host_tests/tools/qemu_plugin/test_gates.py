@@ -7,7 +7,7 @@ import time
 import pytest
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import CONTROL_TIMEOUT_S, Machine
+from ethosu_tools.link.emulator.qemu import CONTROL_TIMEOUT_S, Machine
 
 # A board, a register without which a device does not answer, and the device's first register.
 GATES = [

@@ -42,6 +42,8 @@ def test_the_book_is_built_and_its_links_hold(repo, staged, tmp_path):
     found = re.findall(r'href="([^"#]+)"', (tmp_path / "docs/glossary.html").read_text())
     links = {(tmp_path / "docs" / link).resolve() for link in found}
     boards = [path.parent.name for path in repo.glob("boards/*/board.toml")]
+    started = {name: (staged / f"boards/{name}/README.md").read_text() for name in boards}
+    assert [name for name, text in started.items() if "# From reset" not in text] == []
     assert {tmp_path / "boards" / name / "index.html" for name in boards} - links == set()
 
 

@@ -15,8 +15,9 @@ from .. import boards
 from ..base import addons, library, other_python, paths
 from ..base.errors import BoardError, SetupError, ToolError, UsageError
 from ..base.ui import Ui
-from ..link import bringup, flash, qemu
+from ..link import bringup, flash
 from ..link.board import Board
+from ..link.emulator import qemu
 from ..link.port import usb_ports
 
 EPILOG = f"""\

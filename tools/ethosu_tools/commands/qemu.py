@@ -17,8 +17,8 @@ from ..base.errors import BoardError, BoardResetError, BoardTimeoutError, InputE
 from ..base.ui import Ui, positive_number
 from ..boards import coherence, targets
 from ..boards.setup import AS_CHIP_VARIABLE, CONSOLES, BoardSetup, emulated
-from ..link import firmware_run, qemu
 from ..link.board import Board
+from ..link.emulator import firmware_run, qemu
 from ..model import romfs
 
 EPILOG = """\

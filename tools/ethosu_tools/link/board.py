@@ -40,8 +40,8 @@ from ..boards.setup import emulated
 from . import board_code, board_log, restart
 from .board_code import Kind, checked, literal
 from .board_log import BoardLog
+from .emulator.qemu import Machine, summarise_log
 from .port import ANSWER_TIMEOUT_S, OnOutput, RestartedError, StepError, Transport
-from .qemu import Machine, summarise_log
 
 BOOT_TIMEOUT_S = 10.0
 # Interval between attempts to get the prompt of a booting board.

@@ -19,7 +19,7 @@ from ..model import ModelFile, arrays, romfs
 from ..model.arrays import Array, Feed
 from ..sim.runner import Runner
 from .board import Board, QemuBoard
-from .qemu import Machine
+from .emulator.qemu import Machine
 
 # A longer silence means that the board hangs; large models take seconds when emulated.
 STEP_TIMEOUT_S = 120

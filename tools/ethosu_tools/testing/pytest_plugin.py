@@ -24,7 +24,7 @@ from . import pytest_report
 
 if TYPE_CHECKING:
     from ..link.board import Board
-    from ..link.firmware_run import Ended
+    from ..link.emulator.firmware_run import Ended
     from .pool import Needs, Place, Pool, Taken
 
 DEFAULT_COHERENCE = "strict"
@@ -233,7 +233,7 @@ def firmware_run(board_npu: str) -> "Callable[..., Ended]":
     Returns its output and exit code; raises BoardError at the time-out.
     """
     from ..boards.setup import emulated
-    from ..link.firmware_run import run
+    from ..link.emulator.firmware_run import run
 
     def run_image(
         image: "Path | str", *, board: str | None = None, npu: str = board_npu, **options: Any

@@ -10,7 +10,7 @@ from ethosu_tools import boards
 from ethosu_tools.base import paths
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import firmware_image, uart
 from host_tests.kit.board_models import load, raised

@@ -10,7 +10,7 @@ from ethosu_tools.base import paths
 from ethosu_tools.base.errors import BoardError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
 from host_tests.firmware.patch import patched

@@ -11,7 +11,7 @@ from ethosu_tools.base.errors import BoardResetError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.deploy import deploy
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
 from host_tests.firmware.chips.m55m1.test_devices import HELPERS

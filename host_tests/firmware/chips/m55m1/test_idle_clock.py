@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
 from host_tests.kit.board_models import raised

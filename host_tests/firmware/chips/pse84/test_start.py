@@ -7,7 +7,7 @@ import pytest
 from ethosu_tools.boards import board_files
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.firmware.conftest import build
 from host_tests.kit import firmware_image

@@ -4,7 +4,7 @@
 import pytest
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 from ethosu_tools.model.make_model import Net, remember_from
 from ethosu_tools.model.tflite.writer import Graph

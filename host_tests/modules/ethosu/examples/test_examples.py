@@ -15,7 +15,7 @@ from ethosu_tools.base import paths
 from ethosu_tools.base.errors import RemoteError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import make_model, romfs
 
 from host_tests.kit import pages

@@ -10,7 +10,7 @@ import pytest
 from ethosu_tools.base.errors import RemoteError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
 from host_tests.kit import sharing

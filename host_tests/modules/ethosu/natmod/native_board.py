@@ -9,7 +9,7 @@ from pathlib import Path
 from ethosu_tools import boards
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model.arrays import Array
 from ethosu_tools.sim.oracle import Oracle
 

@@ -14,7 +14,7 @@ from ethosu_tools import boards
 from ethosu_tools.boards import board_files
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.sim.oracle import Oracle
 
 from host_tests.kit import firmware_image, pages, sharing

@@ -11,7 +11,7 @@ from ethosu_tools.base.errors import RemoteError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.compile import vela
 from ethosu_tools.link.board import Board, QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import ModelFile
 from ethosu_tools.model.tflite.writer import write
 from ethosu_tools.sim import selftest

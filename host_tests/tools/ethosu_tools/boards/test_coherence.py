@@ -10,7 +10,7 @@ import pytest
 from ethosu_tools.base.errors import InputError
 from ethosu_tools.boards import coherence
 from ethosu_tools.boards.setup import emulated
-from ethosu_tools.link import qemu
+from ethosu_tools.link.emulator import qemu
 
 WRONG = ["", "on", "evict", "evict:", "evict:-1", "evict:1x", "evict:4294967296", "Strict"]
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from ethosu_tools.commands import doctor
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 USB = SimpleNamespace(
     device="/dev/nowhere",

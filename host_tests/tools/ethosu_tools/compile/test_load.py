@@ -9,7 +9,7 @@ import pytest
 from ethosu_tools.base.errors import BoardError, CannotRunError
 from ethosu_tools.compile import load
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import ModelFile, romfs, tflite
 from ethosu_tools.model.tflite.writer import Graph, write
 from ethosu_tools.sim import simulation

@@ -14,7 +14,7 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.commands import doctor as command
 from ethosu_tools.link import bringup
 from ethosu_tools.link.board import Board
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import firmware_image, matrix
 from host_tests.kit.fake_board import FakeBoard

@@ -16,9 +16,9 @@ from ethosu_tools.base import paths
 from ethosu_tools.base.errors import BoardError, InputError, UsageError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link import deploy as deploying
-from ethosu_tools.link import qemu
 from ethosu_tools.link.board import Board
 from ethosu_tools.link.deploy import deploy
+from ethosu_tools.link.emulator import qemu
 from ethosu_tools.model import romfs
 
 from host_tests.firmware.patch import patched

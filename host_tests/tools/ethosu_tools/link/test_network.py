@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: MIT
 """A board behind rfc2217://, which escapes bytes and negotiates settings, works like any other."""
 
-import os
-import select
-import socket
-import threading
-import tty
 from types import SimpleNamespace
 
 import pytest
 from ethosu_tools.boards.setup import emulated
-from ethosu_tools.link import qemu
 from ethosu_tools.link.board import Board
+from ethosu_tools.link.emulator import qemu
 from serial import rfc2217
+
+from host_tests.kit.served_line import serve
 
 
 class Manager(rfc2217.PortManager):
@@ -31,35 +28,15 @@ LINES = dict.fromkeys(("rtscts", "xonxoff", "dtr", "rts", "break_condition"), Fa
 CALLS = dict.fromkeys(("apply_settings", "reset_input_buffer", "reset_output_buffer"), nothing)
 
 
-def serve(line, server):
-    client, _ = server.accept()
+def manager(client):
     port = SimpleNamespace(**SETTINGS, **LINES, **CALLS, get_settings=dict)
-    manager = Manager(port, SimpleNamespace(write=client.sendall))
-    with client:
-        while True:
-            readable, _, _ = select.select([client.fileno(), line], [], [])
-            if client.fileno() in readable:
-                data = client.recv(4096)
-                if not data:
-                    return
-                os.write(line, b"".join(manager.filter(data)))
-            if line in readable:
-                client.sendall(b"".join(manager.escape(os.read(line, 4096))))
+    return Manager(port, SimpleNamespace(write=client.sendall))
 
 
 @pytest.fixture
 def url(board_npu):
-    with (
-        qemu.Machine(emulated(npu=board_npu)) as machine,
-        socket.create_server(("127.0.0.1", 0)) as server,
-    ):
-        line = os.open(machine.port, os.O_RDWR | os.O_NOCTTY)
-        tty.setraw(line)
-        thread = threading.Thread(target=serve, args=(line, server), daemon=True)
-        thread.start()
-        yield f"rfc2217://127.0.0.1:{server.getsockname()[1]}"
-        thread.join()
-        os.close(line)
+    with qemu.Machine(emulated(npu=board_npu)) as machine, serve(machine.port, manager) as port:
+        yield f"rfc2217://127.0.0.1:{port}"
 
 
 def test_all_bytes_pass_in_both_directions(url):

@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pytest
 from ethosu_tools.boards.setup import emulated
-from ethosu_tools.link import qemu, remote
+from ethosu_tools.link import remote
 from ethosu_tools.link.board import Board
+from ethosu_tools.link.emulator import qemu
 
 
 def port_of_a_board(request, npu, console):

@@ -16,7 +16,7 @@ from ethosu_tools.compile import load
 from ethosu_tools.debug import remedies
 from ethosu_tools.link.board import Board, QemuBoard
 from ethosu_tools.link.deploy import free_room
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import ModelFile, make_model, romfs
 from ethosu_tools.sim import fit, latency
 from ethosu_tools.sim.fit import Status

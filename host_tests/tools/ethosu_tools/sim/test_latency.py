@@ -16,7 +16,7 @@ from ethosu_tools.boards import systems
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.compile import vela
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import LATENCY, ModelFile, romfs
 from ethosu_tools.model.make_model import NONE, Net
 from ethosu_tools.model.tflite import metadata

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from ethosu_tools.base.errors import BoardTimeoutError, InputError
 from ethosu_tools.boards.setup import emulated
-from ethosu_tools.link import qemu
+from ethosu_tools.link.emulator import qemu
 from ethosu_tools.testing import pool
 
 from host_tests.kit import pages, sharing

@@ -16,9 +16,9 @@ from typing import Any, BinaryIO
 
 from ...base import files
 from ...base.errors import BoardError, InputError, ToolError, UsageError
-from ...link import emulator_run, firmware_run, qemu
-from ...link.emulator_log import EmulatorLog
-from ...link.emulator_run import Limits, Outcome, Reason, Stream
+from ...link.emulator import emulator_run, firmware_run, qemu
+from ...link.emulator.emulator_log import EmulatorLog
+from ...link.emulator.emulator_run import Limits, Outcome, Reason, Stream
 from . import command_line
 from .command_line import Data, Dump, complain
 from .models import MODELS, Model

@@ -13,7 +13,7 @@ from pathlib import Path
 from ...base import paths
 from ...base.errors import InputError, SetupError
 from ...base.files import read_whole
-from ...link.qemu import find_qemu, quoted
+from ...link.emulator.qemu import find_qemu, quoted
 
 DEFAULT_NPU = "ethos-u65-256"
 DEFAULT_MEMORY = "512M"

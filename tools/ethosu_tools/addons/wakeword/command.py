@@ -24,9 +24,9 @@ from ...base.files import write_whole
 from ...base.ui import Ui, visible
 from ...boards import targets
 from ...compile import vela
-from ...link import qemu
 from ...link.board import Board, QemuBoard
 from ...link.deploy import deploy
+from ...link.emulator import qemu
 from ...model import romfs
 from ...model.arrays import Array
 from ...sim.simulation import Simulation

@@ -14,7 +14,7 @@ from pathlib import Path
 from ...base import helper_process, paths
 from ...base.closeable import Closeable
 from ...base.errors import InputError, SetupError
-from ...link.emulator_log import EmulatorLog
+from ...link.emulator.emulator_log import EmulatorLog
 from ...model import romfs
 
 _STOP_S = 5.0

@@ -14,7 +14,7 @@ from ...base import paths
 from ...base.errors import BoardError
 from ...boards.setup import emulated
 from ...compile.plan.kernels import needs_kernel
-from ...link.emulator_log import LEFT_OUT
+from ...link.emulator.emulator_log import LEFT_OUT
 from ...link.remote import EmulatedRunner
 from ...model import ModelFile
 from . import elf

@@ -18,7 +18,7 @@ from pathlib import Path
 from ...base import verification
 from ...base.ui import Update
 from ...boards.setup import emulated
-from ...link import qemu
+from ...link.emulator import qemu
 from ...link.open import open_runner
 from ...model import ModelFile
 from ...model.arrays import Array, Feed, dequantise, quantise_all

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from ethosu_tools.base.errors import InputError
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 from ethosu_tools.sim.oracle import Oracle
 from ethosu_tools.sim.simulation import Simulation

@@ -12,7 +12,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import needs
 from host_tests.kit.mixed_models import MODELS

@@ -6,7 +6,7 @@ import re
 import pytest
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import board_models, sharing
 from host_tests.kit.mixed_models import MODELS

@@ -8,8 +8,8 @@ import pytest
 from ethosu_tools.base.errors import InputError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.compile import strip
-from ethosu_tools.link import qemu
 from ethosu_tools.link.board import Board
+from ethosu_tools.link.emulator import qemu
 from ethosu_tools.model import ModelFile, describe, reading, romfs
 from ethosu_tools.model.tflite.flatbuffer_writer import i32s
 from ethosu_tools.sim.need import Need

@@ -12,10 +12,10 @@ from types import SimpleNamespace
 import pytest
 from ethosu_tools.base.deadline import Deadline
 from ethosu_tools.boards.setup import emulated
-from ethosu_tools.link import qemu
+from ethosu_tools.link.emulator import qemu
 
 from host_tests.kit import sharing
-from host_tests.lab import samples
+from host_tests.kit.served_line import serve
 
 pytestmark = pytest.mark.slow
 
@@ -90,15 +90,14 @@ def lab(tmp_path_factory):
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(qemu.Machine(emulated(npu="ethos-u55-64")))
         second = stack.enter_context(qemu.Machine(emulated(npu="ethos-u55-256")))
-        one = stack.enter_context(samples.serve(first.port))
+        one = stack.enter_context(serve(first.port))
         if shutil.which("ser2net", path="/usr/sbin:/usr/bin"):
             two = f"RawSerialPort: {{port: {second.port}}}"
         else:
-            url = stack.enter_context(samples.serve(second.port))
-            two = f"NetworkSerialPort: {{host: 127.0.0.1, port: {url.rpartition(':')[2]}}}"
-            two = two.replace("}", ", protocol: raw}")
+            port = stack.enter_context(serve(second.port))
+            two = f"NetworkSerialPort: {{host: 127.0.0.1, port: {port}, protocol: raw}}"
         config = folder / "exported.yaml"
-        config.write_text(EXPORTED.format(one=one.rpartition(":")[2], two=two))
+        config.write_text(EXPORTED.format(one=one, two=two))
         for words in (
             program("coordinator", "-l", address),
             program("exporter", "-n", "bench", "--hostname", "127.0.0.1", "-c", address, config),
@@ -199,7 +198,7 @@ def test_unknown_places_are_reported(users_pytest, lab, monkeypatch, ethosu):
     listed = "its places are none rack=4; one rack=2; two rack=3"
     assert code == 4 and f"no place 'rack=9'; {listed}" in out
     code, out = users_pytest("--ethosu-port", "labgrid:none")
-    assert code == 1 and "the place none has NetworkService, but no NetworkSerialPort" in out, out
+    assert code == 1 and "the place none has no NetworkSerialPort; its resources" in out, out
     assert acquired(lab, "none") == "None"
     monkeypatch.setenv("LG_COORDINATOR", f"127.0.0.1:{free_port()}")
     code, out = users_pytest("--ethosu-port", "labgrid:one")

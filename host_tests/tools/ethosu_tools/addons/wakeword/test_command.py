@@ -16,7 +16,7 @@ from ethosu_tools.addons.wakeword import command, keywords
 from ethosu_tools.base.errors import BoardError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
-from ethosu_tools.link.qemu import Machine
+from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
 ON_SIM = ("--on", "sim")

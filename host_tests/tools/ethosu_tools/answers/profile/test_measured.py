@@ -8,8 +8,8 @@ from ethosu_tools import boards
 from ethosu_tools.addons.wakeword import keywords
 from ethosu_tools.answers.profile import measured
 from ethosu_tools.boards.setup import emulated
-from ethosu_tools.link import qemu
 from ethosu_tools.link.board import Board
+from ethosu_tools.link.emulator import qemu
 from ethosu_tools.model import make_model
 
 

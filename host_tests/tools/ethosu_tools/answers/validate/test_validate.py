@@ -15,13 +15,13 @@ from ethosu_tools.answers.validate import data as data_sets
 from ethosu_tools.answers.validate.results import BINS, count_block
 from ethosu_tools.base.deadline import Deadline
 from ethosu_tools.boards.setup import emulated
-from ethosu_tools.link import qemu
+from ethosu_tools.link.emulator import qemu
 from ethosu_tools.model import arrays, make_model
 from ethosu_tools.model.tflite import Tensor
 from ethosu_tools.model.tflite.writer import Graph, write
 from ethosu_tools.sim import oracle
 
-from host_tests.tools.ethosu_tools.link.test_qemu import alive
+from host_tests.tools.ethosu_tools.link.emulator.test_qemu import alive
 
 SAMPLES = 300
 

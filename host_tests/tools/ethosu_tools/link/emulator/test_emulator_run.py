@@ -7,9 +7,9 @@ import sys
 
 import pytest
 from ethosu_tools.base.errors import SetupError, UsageError
-from ethosu_tools.link import emulator_run
-from ethosu_tools.link.emulator_log import KEPT, LEFT_OUT, Excerpt
-from ethosu_tools.link.emulator_run import Limits, Reason, Stream
+from ethosu_tools.link.emulator import emulator_run
+from ethosu_tools.link.emulator.emulator_log import KEPT, LEFT_OUT, Excerpt
+from ethosu_tools.link.emulator.emulator_run import Limits, Reason, Stream
 
 NO_LIMITS = Limits()
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base.errors import BoardError, UsageError
-from ..boards.setup import BoardSetup
+from ...base.errors import BoardError, UsageError
+from ...boards.setup import BoardSetup
 from . import emulator_run, qemu
 from .emulator_run import Limits, Reason, Stream
 

@@ -5,7 +5,7 @@ import os
 import select
 import threading
 
-from ..base.closeable import Closeable
+from ...base.closeable import Closeable
 
 # Bytes kept of the beginning, and of the end.
 KEPT = 1 << 20

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import BinaryIO
 
-from ..base import helper_process
-from ..base.deadline import STEP_S, Deadline
+from ...base import helper_process
+from ...base.deadline import STEP_S, Deadline
 from . import qemu
 from .emulator_log import EmulatorLog, Excerpt
 

@@ -9,9 +9,9 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from ..base.deadline import Deadline
-from ..base.errors import BoardError
-from ..boards import Span
+from ...base.deadline import Deadline
+from ...base.errors import BoardError
+from ...boards import Span
 
 _POLL_S = 0.05
 

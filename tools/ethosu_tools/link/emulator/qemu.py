@@ -19,15 +19,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import boards
-from ..base import helper_process, paths
-from ..base.closeable import Closeable
-from ..base.deadline import Deadline, is_stopped
-from ..base.errors import BoardError, InputError, NoEmulatorError, SetupError, ToolError
-from ..base.files import read_whole
-from ..boards import Span, targets
-from ..boards.setup import BoardSetup, emulated
-from ..model.romfs import largest, sizes
+from ... import boards
+from ...base import helper_process, paths
+from ...base.closeable import Closeable
+from ...base.deadline import Deadline, is_stopped
+from ...base.errors import BoardError, InputError, NoEmulatorError, SetupError, ToolError
+from ...base.files import read_whole
+from ...boards import Span, targets
+from ...boards.setup import BoardSetup, emulated
+from ...model.romfs import largest, sizes
 from .emulator_log import EmulatorLog
 from .qemu_links import Control, GuestMemory
 

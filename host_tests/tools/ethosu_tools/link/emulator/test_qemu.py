@@ -26,9 +26,9 @@ from ethosu_tools.boards import Span
 from ethosu_tools.boards.setup import CONSOLES as ALL
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link import board as board_module
-from ethosu_tools.link import qemu, qemu_links
 from ethosu_tools.link.board import QemuBoard, open_board
-from ethosu_tools.link.emulator_log import KEPT, LEFT_OUT
+from ethosu_tools.link.emulator import qemu, qemu_links
+from ethosu_tools.link.emulator.emulator_log import KEPT, LEFT_OUT
 from ethosu_tools.model import romfs
 
 from host_tests.kit.processes import alive, wait_for_end
@@ -392,7 +392,7 @@ def test_closing_ends_qemu():
 
 FORGETFUL = """\
     import os, signal, sys
-    from ethosu_tools.link import qemu
+    from ethosu_tools.link.emulator import qemu
     machine = qemu.Machine()
     print(machine.process.pid, flush=True)
     {ending}
@@ -448,6 +448,8 @@ def test_ethosu_qemu_as_json_gives_port_and_process():
 
 def test_a_child_ends_whose_parent_ended_before_it_began():
     """The kernel tells only of parents that end later: on a busy machine workers went on."""
-    program = f"from ethosu_tools.link.qemu import die_with_parent; die_with_parent({2**30})"
+    program = (
+        f"from ethosu_tools.link.emulator.qemu import die_with_parent; die_with_parent({2**30})"
+    )
     done = subprocess.run([sys.executable, "-c", program], timeout=60)
     assert done.returncode == -signal.SIGKILL

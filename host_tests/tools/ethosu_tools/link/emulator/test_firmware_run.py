@@ -12,8 +12,8 @@ import serial
 from ethosu_tools.base import paths
 from ethosu_tools.base.errors import BoardError
 from ethosu_tools.boards.setup import emulated
-from ethosu_tools.link import firmware_run
-from ethosu_tools.link.emulator_log import KEPT, LEFT_OUT
+from ethosu_tools.link.emulator import firmware_run
+from ethosu_tools.link.emulator.emulator_log import KEPT, LEFT_OUT
 
 from host_tests.kit import newlib_program, stand_ins
 
