@@ -2,12 +2,18 @@
 """Tests mirror the sources: the tests of PATH are in host_tests/PATH."""
 
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
 SOURCES = {".c", ".h", ".py", ".sh"}
-# Folders of sources that share the tests of another folder.
+# A folder below a room of rooms.toml shares the room's tests, unless it has its own.
+ROOMS = [
+    room["path"]
+    for room in tomllib.loads((Path(__file__).parent / "rooms.toml").read_text())["rooms"].values()
+]
+# Other folders of sources that share the tests of another folder.
 TESTED_IN = {
     "tools/web/board": "tools/web",
     "firmware/modules": "firmware",
@@ -80,6 +86,9 @@ def test_files_of_others_in_the_tree_are_not_checked(tmp_path):
 def test_every_folder_of_sources_has_its_folder_of_tests(repo, source_folders, test_folders):
     boards = {str(path.parent.relative_to(repo)) for path in repo.glob("boards/*/board.toml")}
     tested_in = dict.fromkeys(boards, "boards") | TESTED_IN
+    for room in ROOMS:
+        below = {each for each in source_folders if each.startswith(f"{room}/")}
+        tested_in |= dict.fromkeys(below - test_folders - set(TESTED_IN), room)
     missing = {
         folder for folder in source_folders if tested_in.get(folder, folder) not in test_folders
     }
