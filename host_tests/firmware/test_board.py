@@ -7,12 +7,15 @@ import sys
 import tomllib
 
 import pytest
-from ethosu_tools.boards import board_files
+from ethosu_tools.boards import files
 
 from host_tests.kit import firmware_image, sharing
 
 # All fields of the driver's structures.
 TOML = """
+title = "a board"
+core = "Cortex-M55"
+npus = ["ethos-u55-128"]
 clock_mhz = 100
 cache_line = 32
 interrupts = { count = 100, priority_bits = 4 }
@@ -123,11 +126,19 @@ def test_unchanged_files_are_not_rewritten(program, made, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("clock_mhz = 100\n", "", "board.toml has no entry 'clock_mhz'"),
-        ('cpu = "all"', 'cpu = "some"', "cpu is 'some', expected one of data, code, all"),
+        ("clock_mhz = 100\n", "", "board.toml of B-fast has no entry 'clock_mhz'"),
+        (
+            'cpu = "all"',
+            'cpu = "some"',
+            "memories[1]: cpu is 'some', expected one of data, code, all",
+        ),
         ("power = true", "powre = true", "unknown entry 'powre', expected base, irq"),
-        ("journal =", "joural =", "board.toml has unknown entry 'joural', expected title"),
-        ('"npu-reads"', '"npu"', "masters is 'npu', expected one of all, read, none, npu-reads"),
+        (
+            "journal =",
+            "joural =",
+            "board.toml of B-fast has unknown entry 'joural', expected title",
+        ),
+        ('"npu-reads"', '"npu"', "masters[0] is 'npu', expected one of npu-reads, npu-writes"),
         ("dma_address = 0x7", "dma_address = 0x17", "is 0x170000000, expected a multiple of 32"),
         ("dma_address = 0x7", "dma_address = 0x", "is 0x0, expected a multiple of 32 from 0x20"),
         ("0x70000000\n", "0x70000004\n", "of memory 'RAM' is 0x70000004, expected a multiple"),
@@ -152,14 +163,14 @@ def test_an_invalid_file_is_one_error(repo, tmp_path, old, new, said):
 
 
 def test_entries_of_a_board_override_those_of_its_chip(tmp_path):
-    chip = tmp_path / board_files.CHIPS / "C/chip.toml"
+    chip = tmp_path / files.CHIPS / "C/chip.toml"
     chip.parent.mkdir(parents=True)
     chip.write_text("clock = 1\nuart = { irq = 1, base = 2 }\n[variants.one]\nclock = 3\n")
     board = tmp_path / "boards/B/board.toml"
     board.parent.mkdir(parents=True)
     board.write_text('chip = "C"\nuart = { irq = 4 }\n')
-    table = board_files.read(tmp_path, board)
+    table = files.read(tmp_path, board)
     assert (table["clock"], table["uart"]) == (1, {"irq": 4, "base": 2})
-    assert board_files.variants("B", table) == ["B-one"]
-    assert board_files.choose(table, "one")["clock"] == 3
+    assert files.variants("B", table) == ["B-one"]
+    assert files.choose(table, "one")["clock"] == 3
     assert tomllib.loads(board.read_text())["uart"] == {"irq": 4}  # the file is unchanged

@@ -13,6 +13,12 @@ title = "a board"
 core = "Cortex-M55"
 clock_mhz = 100
 npus = ["ethos-u55-128"]
+npu_registers = [{ base = 0x40000000, irq = 1 }]
+interrupts = { count = 8, priority_bits = 3 }
+micropython = { board = "B", mcu = "M", platform = "b" }
+memories = []
+regions = {}
+uart = { base = 0x41000000, irq = 2, baud = 115200 }
 romfs = { start = 0x1000, size = 0x1000 }
 """
 

@@ -13,7 +13,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from ethosu_tools.boards import board_files  # noqa: E402
+from ethosu_tools.boards.files import over  # noqa: E402
 
 Table = dict[str, Any]
 
@@ -163,7 +163,7 @@ def tables(folder: Path) -> list[tuple[str, Table]]:
     for file in sorted(files, key=lambda table: not table.get("default")):
         for name, own in file["boards"].items():
             layers = [*(file["parts"][part] for part in own.get("parts", ())), own]
-            boards.append((name, reduce(board_files.over, layers, file)))
+            boards.append((name, reduce(over, layers, file)))
     return boards
 
 

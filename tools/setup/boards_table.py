@@ -8,14 +8,13 @@ is listed as not tested.
 
 import contextlib
 import sys
-import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
 
 from ethosu_tools import boards
 from ethosu_tools.base import paths
-from ethosu_tools.boards import board_files
+from ethosu_tools.boards import files
 
 from host_tests.firmware.drivers import copy_cost
 
@@ -53,8 +52,8 @@ def text_bytes(name: str) -> str:
 def lines(name: str) -> str:
     """Lines of the board's own folder, and of its chip's shared one: "120 + 300"."""
     folders = [paths.root() / "boards" / name.partition("-")[0]]
-    chip = tomllib.loads((folders[0] / board_files.FILE).read_text()).get("chip")
-    folders += [paths.root() / board_files.CHIPS / chip] if chip else []
+    chip = boards.load(name).chip
+    folders += [paths.root() / files.CHIPS / chip] if chip else []
     return " + ".join(
         str(
             sum(

@@ -168,13 +168,12 @@ def on_config(config: MutableMapping[str, Any]) -> None:
 
 def _start(names: list[str]) -> str:
     """What the chip does from reset to the prompt, with sources: [start] of boards' data."""
-    tables = [(name, boards.table(name).get("start", {})) for name in names]
-    parts = [
-        f"### {name}\n\n" + "\n".join(markdown(("step", "source"), rows))
-        for name, table in tables
-        if (rows := [(row["does"], row["source"]) for phase in table.values() for row in phase])
-    ]
-    return "\n\n".join(["## From reset to prompt", *parts]) + "\n" if parts else ""
+    parts = ["## From reset to prompt"]
+    for name in names:
+        start = boards.load(name).start
+        steps = [(step.does, step.source) for step in (*start.boot, *start.init, *start.console)]
+        parts += [f"### {name}\n\n" + "\n".join(markdown(("step", "source"), steps))]
+    return "\n\n".join(parts) + "\n" if names else ""
 
 
 def write(folder: Path) -> None:

@@ -79,7 +79,7 @@ def combinations() -> Iterator[tuple[str, Target, VelaFacts | None, str | None, 
                 yield npu, Target(standard.system_config, mode), None, None, False
     for board in boards.every():
         for npu in board.npus:
-            if facts := boards.load(board.name, npu).vela:
+            if facts := boards.vela_facts(boards.load(board.name, npu)):
                 target = Target(facts.system_config, facts.memory_mode)
                 yield npu, target, facts, board.title, True
 

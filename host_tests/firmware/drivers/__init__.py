@@ -5,7 +5,7 @@ from typing import Any
 
 from ethosu_tools import boards
 from ethosu_tools.base import paths
-from ethosu_tools.boards import board_files
+from ethosu_tools.boards import files
 
 from host_tests.kit import matrix
 
@@ -13,8 +13,8 @@ from host_tests.kit import matrix
 def table(board: str) -> dict[str, Any]:
     """The contents of a board's board.toml, including inherited values."""
     folder, _, variant = board.partition("-")
-    path = paths.root() / "boards" / folder / board_files.FILE
-    return board_files.choose(board_files.read(paths.root(), path), variant)
+    path = paths.root() / "boards" / folder / files.FILE
+    return files.choose(files.read(paths.root(), path), variant)
 
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from ethosu_tools import boards
-from ethosu_tools.boards import Span
+from ethosu_tools.boards.facts import Span
 from ethosu_tools.compile import vela
 from ethosu_tools.link import flash
 
@@ -73,7 +73,9 @@ def test_values_given_twice_agree(copied, image):
 
 def test_a_model_is_compiled_for_its_copy(copied, small_models, tmp_path):
     output = tmp_path / "out.tflite"
-    vela.compile_model(small_models["small_cnn"], copied.npus[0], output, board=copied.vela)
+    vela.compile_model(
+        small_models["small_cnn"], copied.npus[0], output, board=boards.vela_facts(copied)
+    )
     assert output.stat().st_size > 1000
 
 

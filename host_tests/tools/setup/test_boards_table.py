@@ -15,6 +15,7 @@ BOARD = (
 [variants.HE.qemu]
 machine = "none"
 page = 0
+page_irq = 7
 window = { start = 0, size = 0 }
 memories = {}
 """
@@ -53,7 +54,7 @@ def test_a_row_shows_the_results(table, tmp_path):
     found = "1 errors, 1 failed, 2 passed, 1 skipped"
     assert table.table(tmp_path).splitlines()[2:] == [
         f"| `B-HE` | not tested | {found} | not tested | not tested | "
-        "copied by B-HE | 4,321 | 13 + 1 |"
+        f"copied by B-HE | 4,321 | {len(BOARD.splitlines()) + 1} + 1 |"
     ]
 
 

@@ -15,7 +15,7 @@ from host_tests.kit import needs
 pytestmark = pytest.mark.slow
 # By title and NPU: some chips have an NPU for each CPU, with other memories around it.
 BOARDS = {
-    (board.title, npu): boards.load(board.name, npu).vela
+    (board.title, npu): boards.vela_facts(boards.load(board.name, npu))
     for board in boards.every()
     for npu in board.npus
 }

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import boards
 from ..base.ui import counted
+from ..boards.facts import BlindPoint
 from ..compile import known, leftover
 from ..sim import fit
 from . import text, views
@@ -160,7 +160,7 @@ def notes(data: dict[str, Any]) -> list[str]:
         lines.append(f"{first['reserve']:,} bytes of each heap are reserved for your program")
     lines += [f"faster on {first['board']}: {change}" for change in data["faster"]]
     if point := data.get("blind_point"):
-        lines.append(f"for scale: {boards.BlindPoint(**point).text}")
+        lines.append(f"for scale: {BlindPoint(**point).text}")
     return lines + remarks(data)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import boards
+from ..base import paths
 from ..base.errors import InputError
 from ..boards import systems
 from ..compile import load
@@ -75,7 +76,8 @@ def read(path: Path = FILE) -> list[Point]:
 
 def published() -> list[Point]:
     """The points of all boards and chips."""
-    return [point for path in (FILE, *boards.files(FILE.name)) for point in read(path)]
+    found = (FILE, *boards.files.files(paths.root(), FILE.name))
+    return [point for path in found for point in read(path)]
 
 
 def append(point: Point, path: Path) -> None:

@@ -11,8 +11,9 @@ import hashlib
 import os
 import tempfile
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,53 +21,15 @@ from typing import Any
 from ..base import paths
 from ..base.errors import InputError, SetupError, checked_by
 from ..base.ui import guess
-from . import board_files
+from . import facts, files
+from .facts import BlindPoint, BoardFacts
 
-FILE = board_files.FILE
+FILE = files.FILE
 VARIABLE = "ETHOSU_BOARD"
-DEFAULT = board_files.DEFAULT
+DEFAULT = files.DEFAULT
 # The board of commands without --board: one to emulate, and one that has the model's NPU.
 DEFAULT_HELP = f"the one that the model was compiled for, else ${VARIABLE}, else {DEFAULT}"
 NPU_HELP = f"{DEFAULT_HELP}, if it has the model's NPU, else the first board that has it"
-
-# Where the image has been shown to work.
-SILICON, EMULATED, NOWHERE = "silicon", "emulated", "never ran"
-
-
-@dataclass(frozen=True)
-class Span:
-    """A part of the address space; `start` is the CPU's address, `size` in bytes."""
-
-    start: int
-    size: int
-
-    @property
-    def end(self) -> int:
-        """The first address after it."""
-        return self.start + self.size
-
-    def holds(self, address: int, size: int) -> bool:
-        """Whether `size` bytes from `address` on are inside."""
-        return self.start <= address <= address + size <= self.end
-
-
-@dataclass(frozen=True)
-class Emulation:
-    """How QEMU with the plugin emulates this board.
-
-    With `any_npu`, the board has the NPU that a model was compiled for instead of a fixed one.
-    `memories` are shared with the PC, by their names in the plugin's table: one holds the ROM file
-    system, and one the `window` through which tensors are exchanged. `page` has the
-    emulator registers. `romfs`, if any, is a memory that only the emulator maps, for ROM file
-    systems that are too large for the board's own memory.
-    """
-
-    machine: str
-    any_npu: bool
-    page: int
-    window: Span
-    memories: Mapping[str, Span]
-    romfs: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -76,75 +39,6 @@ class VelaFacts:
     config: Path
     system_config: str
     memory_mode: str
-
-
-@dataclass(frozen=True)
-class BlindPoint:
-    """A measurement of the board's chip, found after the rules of the estimate had been chosen.
-
-    `low_ms` and `estimated_ms` are the estimate for the same model, with the weights in `weights`.
-    """
-
-    model: str
-    npu: str
-    weights: str
-    measured_ms: float
-    measured_uj: float
-    low_ms: float
-    estimated_ms: float
-    source: str
-
-    @property
-    def text(self) -> str:
-        """The point on a line."""
-        return (
-            f"{self.model}, weights in {self.weights}, took {self.measured_ms:g} ms and "
-            f"{self.measured_uj:g} uJ on this chip; the estimate for it is at least "
-            f"{self.low_ms:.3g} ms (docs/latency.md)"
-        )
-
-
-@dataclass(frozen=True)
-class BoardFacts:
-    """One board.toml; the first of the NPUs is the default. `vela` and `estimate` are for that one.
-
-    `heap` is the location of MicroPython's heap, None if unknown. `fast_memories`: bytes of memory
-    for fast scratch alone, by the NPU that has it. `flash` has a table of settings
-    for each flashing method (flash/), the default one first. `silicon` and `emulated`: the image
-    has been shown to run on the chip, or in QEMU. `missing` lists features that a user would expect
-    and the board lacks.
-    """
-
-    name: str
-    title: str
-    core: str
-    clock_mhz: int
-    npus: tuple[str, ...]
-    romfs: Span
-    heap: Span | None = None
-    fast_memories: Mapping[str, int] = field(default_factory=dict)
-    qemu: Emulation | None = None
-    vela: VelaFacts | None = None
-    flash: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    silicon: bool = False
-    emulated: bool = False
-    missing: tuple[str, ...] = ()
-    estimate: Mapping[str, Any] = field(default_factory=dict)
-    blind_point: BlindPoint | None = None
-
-    @property
-    def emulation(self) -> Emulation:
-        """How QEMU emulates it; InputError if it does not."""
-        if self.qemu is None:
-            raise InputError(f"{self.name} is not emulated: its {FILE} has no [qemu]")
-        return self.qemu
-
-    @property
-    def proof(self) -> str:
-        """Where its image has been shown to work."""
-        if self.silicon:
-            return SILICON
-        return EMULATED if self.emulated else NOWHERE
 
 
 def names() -> list[str]:
@@ -165,7 +59,7 @@ def chips() -> dict[str, dict[str, Any]]:
 
 def machines() -> list[str]:
     """Emulated machines for which there is no firmware here: `machine` has their data."""
-    return [path.parent.name for path in files(board_files.MACHINE_FILE)]
+    return [path.parent.name for path in files.files(paths.root(), files.MACHINE_FILE)]
 
 
 def every() -> list[BoardFacts]:
@@ -199,12 +93,10 @@ def load(name: str, npu: str | None = None) -> BoardFacts:
     The name of a folder means its usual core: the result has the full name.
     With the name of one of its NPUs, `vela` and `estimate` are for that NPU.
     """
-    try:
-        name = full_name(name)
-        return _facts(name, table(name), npu)
-    except (KeyError, TypeError, ValueError) as error:
-        path = _folder() / name.partition("-")[0] / FILE
-        raise SetupError(f"{path}: missing or misspelt setting of {name}: {error}") from None
+    name = full_name(name)
+    entries = table(name)
+    with _wrong(_folder() / name.partition("-")[0] / FILE):
+        return facts.of_table(name, entries, npu)
 
 
 def table(name: str) -> dict[str, Any]:
@@ -218,7 +110,7 @@ def table(name: str) -> dict[str, Any]:
     if name not in known:
         folder = [each for each in known if each.partition("-")[0] == name.partition("-")[0]]
         raise unknown("board", name, folder or list(known))
-    return board_files.choose(_table(known[name]), name.partition("-")[2])
+    return files.choose(_table(known[name]), name.partition("-")[2])
 
 
 def unknown(what: str, name: str, known: Sequence[str]) -> InputError:
@@ -234,11 +126,6 @@ def forget() -> None:
     _table.cache_clear()
     load.cache_clear()
     _machine.cache_clear()
-
-
-def files(name: str) -> list[Path]:
-    """The files of this name in the folders of boards."""
-    return board_files.files(paths.root(), name)
 
 
 def blind_point(name: str) -> BlindPoint | None:
@@ -311,17 +198,17 @@ def _folder() -> Path:
 @cache
 def _index(root: Path) -> dict[str, Path]:
     """The file of each board of a tree."""
-    return {name: path for path in board_files.files(root, FILE) for name in _names_in(path)}
+    return {name: path for path in files.files(root, FILE) for name in _names_in(path)}
 
 
 def _names_in(path: Path) -> list[str]:
-    return board_files.variants(path.parent.name, _table(path))
+    return files.variants(path.parent.name, _table(path))
 
 
 @cache
 def _table(path: Path) -> dict[str, Any]:
     try:
-        return board_files.read(path.parents[2], path)
+        return files.read(path.parents[2], path)
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise SetupError(f"{path}: {error}") from None
 
@@ -332,68 +219,32 @@ def _vela_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="ethosu-boards-")
 
 
-def _vela_facts(table: Mapping[str, Any]) -> VelaFacts:
-    """Write the settings of `table` as a Vela configuration file, one for all equal settings.
+def vela_facts(board: BoardFacts) -> VelaFacts | None:
+    """A board's [vela] as a Vela configuration file, one for all equal settings; None without it.
 
     A model is therefore compiled once for boards with the same settings.
     """
-    entries = "".join(f"{key}={value}\n" for key, value in table.get("system", {}).items())
-    text = f"[System_Config.{table['system_config']}]\n{entries}" if entries else ""
+    own = board.vela
+    if own is None:
+        return None
+    entries = "".join(f"{key}={value}\n" for key, value in own.system.items())
+    text = f"[System_Config.{own.system_config}]\n{entries}" if entries else ""
     mark = hashlib.sha256(text.encode()).hexdigest()[:16]
-    path = Path(_vela_folder().name) / f"{table['system_config']}-{mark}.ini"
+    path = Path(_vela_folder().name) / f"{own.system_config}-{mark}.ini"
     path.write_text(text)
-    return VelaFacts(path, table["system_config"], table["memory_mode"])
-
-
-# Settings that are facts as they are.
-_REQUIRED, _OPTIONAL = ("title", "core", "clock_mhz"), ("flash", "silicon", "emulated", "estimate")
+    return VelaFacts(path, own.system_config, own.memory_mode)
 
 
 @cache
 def _machine(name: str) -> BoardFacts:
-    path = _folder() / name / board_files.MACHINE_FILE
-    nothing = Span(0, 0)
+    path = _folder() / name / files.MACHINE_FILE
+    with _wrong(path):
+        return facts.of_machine(name, _table(path))
+
+
+@contextmanager
+def _wrong(path: Path) -> Iterator[None]:
     try:
-        table = _table(path)
-        return BoardFacts(
-            **{key: table[key] for key in _REQUIRED},
-            name=name,
-            npus=tuple(table["npus"]),
-            romfs=nothing,
-            qemu=Emulation(table["machine"], any_npu=True, page=0, window=nothing, memories={}),
-            missing=("firmware of this project",),
-        )
-    except KeyError as error:
-        raise SetupError(f"{path}: missing setting: {error}") from None
-
-
-def _facts(name: str, table: dict[str, Any], npu: str | None) -> BoardFacts:
-    npu = npu if npu in table["npus"] else table["npus"][0]
-    table = board_files.over(table, table.get("by_npu", {}).get(npu, {}))
-    qemu, vela = table.get("qemu"), table.get("vela")
-    return BoardFacts(
-        **{key: table[key] for key in _REQUIRED},
-        **{key: table[key] for key in _OPTIONAL if key in table},
-        name=name,
-        npus=tuple(table["npus"]),
-        romfs=Span(**table["romfs"]),
-        heap=Span(**table["heap"]) if "heap" in table else None,
-        # A row for each NPU of the image; the emulator may have more rows than the board has NPUs.
-        fast_memories={
-            npu: row["fast_memory"]["size"]
-            for npu, row in zip(table["npus"], table.get("npu_registers", ()), strict=False)
-            if "fast_memory" in row
-        },
-        qemu=qemu
-        and Emulation(
-            machine=qemu["machine"],
-            any_npu=qemu.get("any_npu", False),
-            page=qemu["page"],
-            window=Span(**qemu["window"]),
-            memories={memory: Span(**span) for memory, span in qemu["memories"].items()},
-            romfs=Span(**qemu["romfs"]) if "romfs" in qemu else None,
-        ),
-        vela=_vela_facts(vela) if vela else None,
-        missing=tuple(table.get("missing", ())),
-        blind_point=BlindPoint(**table["blind_point"]) if "blind_point" in table else None,
-    )
+        yield
+    except ValueError as error:
+        raise SetupError(f"{path.parent}/{error}") from None

@@ -20,8 +20,9 @@ from .. import boards
 from ..base import paths
 from ..base.errors import InputError, UsageError
 from ..base.ui import Ui
-from . import BoardFacts, systems, targets
 from . import coherence as modes
+from . import systems, targets
+from .facts import BoardFacts
 
 if TYPE_CHECKING:
     from ..model import ModelFile

@@ -9,14 +9,15 @@ import argparse
 import configparser
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from .. import boards
 from ..base.errors import InputError, UsageError, checked_by
-from . import BoardFacts, Span, VelaFacts, targets
+from . import VelaFacts, targets
+from .facts import BoardFacts, Span
 
 _HERE = Path(__file__).parent
 _MODES = "Arm/vela.ini"  # Vela's memory modes
@@ -140,16 +141,17 @@ def _known(name: str, npu: str | None = None) -> tuple[dict[str, Any], list[str]
     if name not in boards.names():
         raise boards.unknown("board or chip", name, names())
     board = boards.load(name, npu)
-    if not board.estimate or not board.vela:
+    vela = boards.vela_facts(board)
+    if not board.estimate or not vela:
         raise InputError(f"{name}: its {boards.FILE} has no [estimate]")
     facts = {
         "board": board,
         "title": board.title,
-        "config": board.vela.config,
-        "memory_mode": board.vela.memory_mode,
+        "config": vela.config,
+        "memory_mode": vela.memory_mode,
         "cpu_mhz": board.clock_mhz,
         "family": (npu if npu in board.npus else board.npus[0]).rpartition("-")[0],
-        **board.estimate,
+        **asdict(board.estimate),
     }
     return facts, list(targets.npus_of(board))
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ..base.ui import guess
-from . import BoardFacts
+from .facts import BoardFacts
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 from .. import boards
 from ..answers import views
 from ..base.ui import Ui
-from ..boards import EMULATED, NOWHERE, SILICON, BlindPoint
+from ..boards.facts import EMULATED, NOWHERE, SILICON, BlindPoint
 
 EPILOG = f"""\
 PROOF is where the image has been shown to work: on a chip ({SILICON}), in QEMU with that chip's

@@ -24,7 +24,8 @@ from ..base.errors import (
 )
 from ..base.files import Output, keep, read_whole, write_all, write_whole
 from ..base.ui import Ui
-from ..boards import BoardFacts, setup, targets
+from ..boards import setup, targets
+from ..boards.facts import BoardFacts
 from ..compile import convert, known, load, plan, vela
 from ..compile.plan.fold import fold_quantization
 from ..compile.strip import strip_checked
@@ -348,7 +349,7 @@ def _compile(
         return vela.compiled(
             other,
             chosen,
-            board=boards.load(board.name, chosen).vela if board else None,
+            board=boards.vela_facts(boards.load(board.name, chosen)) if board else None,
             config=args.config,
             system_config=args.system_config,
             memory_mode=change.mode or args.memory_mode,
@@ -537,7 +538,7 @@ def _export(exporter: Any, args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         raise UsageError("--debug-db is for TFLite models: ExecuTorch runs Vela itself")
     board = boards.load(args.board, args.npu) if args.board else None
     npu = _npu(args.npu, board)
-    facts = board.vela if board else None
+    facts = boards.vela_facts(board) if board else None
     output = args.output or Path(args.model.stem + PROGRAM.suffix)
     # Absolute, because the exporter runs in the model's folder.
     own = (

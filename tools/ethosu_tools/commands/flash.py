@@ -12,6 +12,7 @@ from ..base import paths
 from ..base.errors import InputError, SetupError, UsageError
 from ..base.files import read_whole
 from ..base.ui import Ui
+from ..boards.facts import BoardFacts
 from ..link import flash, rom_files
 from ..link.flash import WAYS, Request
 from ..model import romfs
@@ -129,7 +130,7 @@ def _hint(paths: list[Path]) -> str:
     )
 
 
-def _rom_image(paths: list[Path], board: boards.BoardFacts, ui: Ui) -> bytes:
+def _rom_image(paths: list[Path], board: BoardFacts, ui: Ui) -> bytes:
     """The ROM file system: of these files, or the one file that is already an image."""
     if len(paths) == 1 and paths[0].is_file() and romfs.is_image(data := read_whole(paths[0])):
         image = data

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..base.errors import InputError
-from ..boards import BoardFacts, targets
+from ..boards import targets
+from ..boards.facts import BoardFacts
 from ..sim import fit
 from ..sim.fit import Fit
 from ..sim.need import Need

@@ -20,7 +20,8 @@ from ..base.errors import (
     RemoteError,
     ToolError,
 )
-from ..boards import BoardFacts, targets
+from ..boards import targets
+from ..boards.facts import BoardFacts
 from ..compile import vela
 from ..model import ModelFile, make_model
 from ..model.tflite.metadata import put

@@ -18,7 +18,8 @@ from typing import Any
 from .. import boards
 from ..base.errors import InputError
 from ..base.ui import size
-from ..boards import BoardFacts, targets
+from ..boards import targets
+from ..boards.facts import BoardFacts
 from ..boards.systems import System
 from ..model import ModelFile, Operator
 from . import figures

@@ -18,6 +18,7 @@ from ..base.errors import BoardError, InputError
 from ..base.files import read_whole
 from ..base.locks import Lock, LockedError, managed, waiting
 from ..boards import targets
+from ..boards.facts import BoardFacts
 from ..link.board import Board, open_board
 
 QEMU = "qemu"
@@ -82,7 +83,7 @@ class Place:
         return self.port if self.is_real else self.lock
 
     @property
-    def _facts(self) -> boards.BoardFacts:
+    def _facts(self) -> BoardFacts:
         return boards.chosen(self.board)
 
     def fits(self, needs: Needs) -> bool:

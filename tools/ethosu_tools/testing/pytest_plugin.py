@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..boards import board_files
+from ..boards import files
 from . import pytest_report
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--ethosu-board",
         metavar="BOARD",
-        help=f"board to emulate (default: $ETHOSU_BOARD, else {board_files.DEFAULT})",
+        help=f"board to emulate (default: $ETHOSU_BOARD, else {files.DEFAULT})",
     )
     group.addoption("--ethosu-npu", metavar="NPU", help="NPU that the board must have")
     group.addoption(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ethosu_tools import boards
 from ethosu_tools.base.errors import BoardError
-from ethosu_tools.boards import board_files
+from ethosu_tools.boards import files
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
@@ -27,8 +27,8 @@ UNPROTECTED = "from machine import mem32\nmem32[0xE000ED94] = 0\n"
 def never_on(repo, name: str, changes: dict[str, Any] | None = None) -> set[str]:
     """Memories that the firmware uses and nothing that it does switches on, by their names."""
     folder, _, variant = name.partition("-")
-    table = board_files.read(repo, repo / "boards" / folder / board_files.FILE)
-    table = board_files.over(board_files.choose(table, variant), changes or {})
+    table = files.read(repo, repo / "boards" / folder / files.FILE)
+    table = files.over(files.choose(table, variant), changes or {})
     program = sharing.script(repo / "tools/qemu_plugin/board_table.py")
     emulated = dict(program.tables(repo / "tools/qemu_plugin/boards"))[name]
     spans = [table[key] for key in ("heap", "ramdisk", "romfs", "disk") if key in table]
@@ -56,8 +56,8 @@ def test_the_two_cores_share_no_memory(repo):
     """Both images can run: nothing but the registers, and MRAM that neither writes."""
     used = []
     for name in (HP, HE):
-        table = board_files.read(repo, repo / "boards/ALIF_ENSEMBLE_E7" / board_files.FILE)
-        table = board_files.choose(table, name.partition("-")[2])
+        table = files.read(repo, repo / "boards/ALIF_ENSEMBLE_E7" / files.FILE)
+        table = files.choose(table, name.partition("-")[2])
         spans = [table[key] for key in ("heap", "ramdisk", "romfs", "disk")]
         spans += [table["regions"]["VECTORS"], table["regions"]["CODE"]]
         used.append([(span["start"], span["start"] + span["size"]) for span in spans])

@@ -4,7 +4,7 @@
 import shutil
 
 import pytest
-from ethosu_tools.boards import board_files
+from ethosu_tools.boards import files
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
@@ -27,7 +27,7 @@ def variant(emulator_only, repo, tmp_path):
     """Builds a variant of the board's image."""
     folder = tmp_path / BOARD
     shutil.copytree(repo / "boards" / BOARD, folder)
-    table = folder / board_files.FILE
+    table = folder / files.FILE
     table.write_text(table.read_text() + VARIANTS)
     return lambda name: build(f"{BOARD}-{name}", f"BOARD={BOARD}-{name}", f"BOARD_DIR={folder}")
 

@@ -2,7 +2,7 @@
 """The state in which the first boot stage leaves the core. An emulated stage runs first."""
 
 import pytest
-from ethosu_tools.boards import board_files
+from ethosu_tools.boards import files
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
@@ -47,7 +47,7 @@ def test_no_memory_of_the_board_is_in_a_non_secure_region(repo, leaves):
     bounds = [value for register, value in leaves if register in (SAU_RBAR, SAU_RLAR)]
     regions = [(first, last | 31) for first, last in zip(bounds[::2], bounds[1::2], strict=True)]
     assert len(regions) == 3 and regions.pop() == (0x40000000, 0xDFFFFFFF)
-    table = board_files.read(repo, repo / "boards" / BOARD / board_files.FILE)
+    table = files.read(repo, repo / "boards" / BOARD / files.FILE)
     for row in table["memories"]:
         for first, last in regions:
             assert row["end"] <= first or row["start"] > last, row["name"]

@@ -11,7 +11,7 @@ import subprocess
 import numpy as np
 import pytest
 from ethosu_tools import boards
-from ethosu_tools.boards import board_files
+from ethosu_tools.boards import files
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
@@ -261,8 +261,8 @@ PUBLISHED = {
 
 def test_a_board_is_known_by_its_firmwares_name_and_by_no_other(known_boards, repo):
     names = {}
-    for path in board_files.files(repo):
-        own = board_files.read(repo, path)["micropython"]
+    for path in files.files(repo):
+        own = files.read(repo, path)["micropython"]
         folder = path.parent.name
         names[folder] = [f"{own['board']} with {own['mcu']}", PUBLISHED.get(folder)]
     for name, row in known_boards.items():

@@ -3,14 +3,18 @@
 
 import argparse
 import configparser
+import copy
+import functools
 import json
+import re
 import struct
 
 import pytest
 from ethosu_tools import boards, cli
 from ethosu_tools.base import paths
 from ethosu_tools.base.errors import InputError, SetupError
-from ethosu_tools.boards import Span, systems
+from ethosu_tools.boards import facts, systems
+from ethosu_tools.boards.facts import Span
 from ethosu_tools.link.board import open_board
 from ethosu_tools.model import ModelFile, romfs
 
@@ -186,7 +190,7 @@ def test_a_model_for_a_board_is_compiled_as_its_file_says(
     code, out, err = ethosu("compile", source, "--board", name, "-o", model, "--json")
     assert code == 0, err
     data, ini = json.loads(out), configparser.ConfigParser()
-    ini.read(board.vela.config)
+    ini.read(boards.vela_facts(board).config)
     assert data["npu"] == board.npus[0]
     assert data["system_config"] == board.vela.system_config  # in Vela's words
     assert data["memory_mode"] == board.vela.memory_mode
@@ -200,7 +204,7 @@ def test_a_model_for_a_board_is_compiled_as_its_file_says(
 
 def test_boards_with_equal_settings_share_a_compilation():
     """Of a model for several boards, as in `ethosu check`."""
-    facts = {name: boards.load(name).vela for name in FOR_VELA}
+    facts = {name: boards.vela_facts(boards.load(name)) for name in FOR_VELA}
     texts = {name: each.config.read_text() for name, each in facts.items()}
     for name, each in facts.items():
         assert f"[System_Config.{each.system_config}]" in texts[name]
@@ -261,7 +265,7 @@ def test_boards_are_listed(ethosu, folder):
 def test_a_board_is_emulated_if_its_image_was_seen_to_run(folder):
     """Not if its file only says how to emulate it."""
     span = "{ start = 0, size = 4096 }"
-    table = f'[qemu]\nmachine = "none"\npage = 0\nwindow = {span}\nmemories = {{}}\n'
+    table = f'[qemu]\nmachine = "none"\npage = 0\npage_irq = 3\nwindow = {span}\nmemories = {{}}\n'
     for words, proof in (("", "never ran"), ("emulated = true\n", "emulated")):
         folder.write_text(f"{words}{TOML}{table}")
         boards.forget()
@@ -270,3 +274,50 @@ def test_a_board_is_emulated_if_its_image_was_seen_to_run(folder):
 
 def test_every_emulated_board_has_an_emulation():
     assert all(board.qemu for board in boards.every() if board.emulated)
+
+
+def tables(value, path=()):
+    """Each table below a value, with its path."""
+    if isinstance(value, dict):
+        yield path, value
+    rows = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, row in rows:
+        if isinstance(row, dict | list):
+            yield from tables(row, (*path, key))
+
+
+# Tables whose keys are names: a board's constants, registers of an NPU, settings of ways to flash.
+FREE = {"define", "settings", "regions", "flash", "by_npu", "memories", "weights"}
+
+
+@pytest.mark.parametrize("name", boards.names())
+def test_a_misspelt_entry_is_refused_in_every_table_of_a_board(name):
+    """Otherwise it is ignored, and a default is taken without a word."""
+    checked = 0
+    for path, _ in tables(boards.table(name)):
+        if path and (path[-1] in FREE or path[0] in ("flash", "variants")):
+            continue
+        table = copy.deepcopy(boards.table(name))
+        functools.reduce(lambda inner, key: inner[key], path, table)["misspelt"] = 1
+        with pytest.raises(ValueError, match="unknown entry 'misspelt', expected"):
+            facts.of_table(name, table)
+        checked += 1
+    assert checked > 8
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "said"),
+    [
+        ("clock_mhz", "100", "clock_mhz is '100', expected a whole number"),
+        ("clock_mhz", True, "clock_mhz is True, expected a whole number"),
+        ("npus", "ethos-u55-128", "npus is 'ethos-u55-128', expected a list"),
+        ("heap", [0, 1], "heap is [0, 1], expected a table"),
+        ("heap", {"start": 0}, "heap has no entry 'size'"),
+        ("missing", [3], "missing[0] is 3, expected a text"),
+        ("bin", "yes", "bin is 'yes', expected true or false"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_is_expected(entry, value, said):
+    table = boards.table("MPS3_AN547") | {entry: value}
+    with pytest.raises(ValueError, match=re.escape(said)):
+        facts.of_table("MPS3_AN547", table)

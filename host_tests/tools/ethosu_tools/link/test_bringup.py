@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from ethosu_tools import boards
 from ethosu_tools.base.errors import RemoteError
-from ethosu_tools.boards import Span
+from ethosu_tools.boards.facts import Span
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.commands import doctor as command
 from ethosu_tools.link import bringup

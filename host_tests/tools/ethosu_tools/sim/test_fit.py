@@ -208,11 +208,12 @@ def test_fast_scratch_is_in_fast_memory_where_the_npu_has_it():
 def test_fast_memory_is_that_of_board_toml(empty_tree):
     path = empty_tree / "boards/B/board.toml"
     path.parent.mkdir(parents=True)
-    rows = "[[npu_registers]]\n[[npu_registers]]\nfast_memory = { start = 0, size = 4096 }\n"
+    rows = "{ base = 0, irq = 1 }, { base = 0, irq = 1, fast_memory = { start = 0, size = 4096 } }"
     heap = "heap = { start = 0, size = 0x100000 }\n"
     npus = 'npus = ["ethos-u55-128", "ethos-u85-256"]'
     text = stand_ins.BOARD.replace('npus = ["ethos-u55-128"]', npus)
-    path.write_text(f"{text}{heap}{rows}")
+    text = text.replace("{ base = 0x40000000, irq = 1 }", rows)
+    path.write_text(f"{text}{heap}")
     assert fit.room_of(boards.load("B")).fast == {"ethos-u85-256": 4096}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ...base import paths
-from ...boards import board_files
+from ...boards import files
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Model:
 # whose images run on the FVP without parameters. UARTs 3 and 4 of MPS3 have no terminal.
 _U55 = Model(
     name="FVP_Corstone_SSE-300_Ethos-U55",
-    board=board_files.DEFAULT,  # it has the memory map of Corstone-300
+    board=files.DEFAULT,  # it has the memory map of Corstone-300
     machine="mps3-an547",
     npu="ethos-u55",
     macs=128,

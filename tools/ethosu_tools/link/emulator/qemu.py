@@ -19,13 +19,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ... import boards
 from ...base import helper_process, paths
 from ...base.closeable import Closeable
 from ...base.deadline import Deadline, is_stopped
 from ...base.errors import BoardError, InputError, NoEmulatorError, SetupError, ToolError
 from ...base.files import read_whole
-from ...boards import Span, targets
+from ...boards import targets
+from ...boards.facts import BoardFacts, Span
 from ...boards.setup import BoardSetup, emulated
 from ...model.romfs import largest, sizes
 from .emulator_log import EmulatorLog
@@ -91,7 +91,7 @@ def timing_options(setup: BoardSetup) -> list[str]:
     ]
 
 
-def rom_span(board: boards.BoardFacts, image: bytes) -> Span:
+def rom_span(board: BoardFacts, image: bytes) -> Span:
     """Memory for a ROM file system image: the board's, else that of the emulator."""
     larger = board.qemu.romfs if board.qemu else None
     spans = [board.romfs, *([larger] if larger else [])]

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...base.deadline import Deadline
 from ...base.errors import BoardError
-from ...boards import Span
+from ...boards.facts import Span
 
 _POLL_S = 0.05
 

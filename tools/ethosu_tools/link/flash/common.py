@@ -19,7 +19,7 @@ from ...base import helper_process
 from ...base.errors import BoardError, InputError, SetupError, UsageError
 from ...base.files import read_whole
 from ...base.ui import Ui
-from ...boards import BoardFacts
+from ...boards.facts import BoardFacts
 
 # All tools report their progress. One that waits for a device, such as dfu-util, falls silent.
 SILENCE_S = 120.0

@@ -22,7 +22,7 @@ from ethosu_tools import boards
 from ethosu_tools.base import paths
 from ethosu_tools.base.deadline import Deadline
 from ethosu_tools.base.errors import BoardError, BoardResetError, InputError
-from ethosu_tools.boards import Span
+from ethosu_tools.boards.facts import Span
 from ethosu_tools.boards.setup import CONSOLES as ALL
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link import board as board_module

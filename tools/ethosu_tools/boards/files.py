@@ -5,6 +5,7 @@ firmware/board.py uses it with the system's Python, so it needs nothing but the 
 """
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,13 @@ def variants(name: str, table: dict[str, Any]) -> list[str]:
 def choose(table: dict[str, Any], variant: str) -> dict[str, Any]:
     """The table with the entries of one variant merged over it."""
     return over(table, table["variants"][variant]) if variant else table
+
+
+def of_npu(table: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The table for each NPU that [by_npu] has entries for, and for each other one."""
+    plain = {key: value for key, value in table.items() if key not in ("by_npu", "variants")}
+    entries = table.get("by_npu", {})
+    return {npu: over(plain, entries.get(npu, {})) for npu in (*table.get("npus", ()), *entries)}
 
 
 def over(table: dict[str, Any], upper: dict[str, Any]) -> dict[str, Any]:
