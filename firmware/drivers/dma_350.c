@@ -22,11 +22,11 @@ struct channel {
     volatile uint32_t source_transfer;
     volatile uint32_t destination_transfer;
     volatile uint32_t step;
-    uint32_t unused[16];
+    uint32_t reserved_34[16];
     volatile uint32_t automatic;
     volatile uint32_t link;
     volatile uint32_t link_high;
-    uint32_t unused_too[30];
+    uint32_t reserved_80[30];
     volatile uint32_t build[2];
 };
 

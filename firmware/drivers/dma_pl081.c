@@ -26,9 +26,9 @@ struct controller {
     volatile uint32_t done_clear;
     volatile uint32_t error_status;
     volatile uint32_t error_clear;
-    uint32_t unused[7];
+    uint32_t reserved_14[7];
     volatile uint32_t configuration;
-    uint32_t unused_too[51];
+    uint32_t reserved_34[51];
     struct channel channel; /**< the first of two, which has the higher priority */
 };
 

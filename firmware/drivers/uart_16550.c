@@ -18,9 +18,9 @@ struct registers {
     volatile uint32_t line;
     volatile uint32_t modem;
     volatile uint32_t line_status;
-    uint32_t unused[25];
+    uint32_t reserved_18[25];
     volatile uint32_t status;
-    uint32_t unused_too[16];
+    uint32_t reserved_80[16];
     volatile uint32_t divisor_fraction; /**< sixteenths */
 };
 

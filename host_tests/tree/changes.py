@@ -4,9 +4,9 @@
 python -m host_tests.tree.changes [CHANGE]    the table of CONTRIBUTING.md; the files of one change
 """
 
+import math
 import os
 import re
-import statistics
 import subprocess
 import sys
 from collections.abc import Callable
@@ -110,8 +110,9 @@ class Change:
         return counted
 
     def count(self) -> int:
-        """Median of the number of files over all examples."""
-        return statistics.median_high(map(len, self.files()))
+        """Files that nine in ten of the examples need at most: a median would hide the worst."""
+        counts = sorted(map(len, self.files()))
+        return counts[math.ceil(0.9 * len(counts)) - 1]
 
 
 CHANGES = (

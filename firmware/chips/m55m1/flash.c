@@ -19,9 +19,9 @@ struct controller {
     volatile uint32_t data;
     volatile uint32_t command;
     volatile uint32_t trigger;
-    uint32_t unused[11];
+    uint32_t reserved_14[11];
     volatile uint32_t status;
-    uint32_t unused_too[15];
+    uint32_t reserved_44[15];
     volatile uint32_t words[4];
 };
 

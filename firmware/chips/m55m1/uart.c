@@ -24,12 +24,12 @@ struct uart {
     volatile uint32_t interrupts;
     volatile uint32_t fifo;
     volatile uint32_t line;
-    uint32_t unused[2];
+    uint32_t reserved_10[2];
     volatile uint32_t fifo_status;
     volatile uint32_t interrupt_status;
     volatile uint32_t timeout;
     volatile uint32_t baud;
-    uint32_t unused_too[2];
+    uint32_t reserved_28[2];
     volatile uint32_t function;
 };
 

@@ -67,7 +67,7 @@ def test_the_clock_does_not_drift(counted, wait):
 
 @pytest.mark.parametrize("counted", matrix.cases(list(releases.SUITES), QUICK), indirect=True)
 def test_a_timer_that_shares_the_counter_does_not_disturb_it(counted):
-    """It wakes the sleeping CPU, which sleeps on, and fires when it should."""
+    """Its interrupt during sleep_ms() runs the callback, and the sleep still ends on time."""
     counted.exec(
         "fired = []\n"
         "timer = machine.Timer(-1, period=7, callback=lambda t: fired.append(time.ticks_ms()))\n"

@@ -243,7 +243,7 @@ def _alone(kind: str, factor: float, ends: Sequence[tuple[str, float, int]]) -> 
 
 def _middled(site: Any, tensor: int) -> int:
     """A new tensor like another one, with the zero point in the middle."""
-    new = site.like(tensor, site.shape(tensor))
+    new = site.new_like(tensor, site.shape(tensor))
     site.find(new).quantization.zeroPoint = [_middle(site.dtype(tensor))]
     return int(new)
 

@@ -14,7 +14,7 @@ _HEAD = "Warning (supported operators) operator: "
 _OUTPUT = ", ofm: '"
 _REASON = "Reason: "
 _ACTIVATION = "_act"
-# Its words that say nothing to a user.
+# Vela's wording that says nothing to a user, and ours.
 _PLAIN = {"Unsupported opType": "Vela has no NPU operation for it"}
 
 

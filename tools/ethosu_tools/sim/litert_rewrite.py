@@ -109,7 +109,7 @@ def _dtype(graph: Graph, operator: Operator, position: int) -> str:
 
 def _name_bias(site: Site) -> None:
     bias_type = site.options.quantizedBiasType or _TYPES["int32"]
-    site.again(site.old.inputs, site.target, quantizedBiasType=bias_type)
+    site.repeat(site.old.inputs, site.target, quantizedBiasType=bias_type)
 
 
 # ---- FULLY_CONNECTED ----
@@ -122,7 +122,7 @@ def _convolve(site: Site) -> None:
     rows = prod(site.shape(site.source)) // depth
     scales = np.asarray(site.find(site.input(1)).quantization.scale, np.float32)
     products = np.float32(site.scale(site.source)) * scales
-    image = site.like(site.source, (rows, 1, 1, depth))
+    image = site.new_like(site.source, (rows, 1, 1, depth))
     site.reshape(site.source, (-1, 1, 1, depth), image)
     filters = _filters(site, (units, 1, 1, depth))
     if len(scales) == 1:
@@ -132,7 +132,7 @@ def _convolve(site: Site) -> None:
     if site.dtype(filters) == "int8":
         image, filters = _without_zero_point(site, image, filters)
     bias = _bias(site, units, products)
-    out = site.like(site.target, (rows, 1, 1, units))
+    out = site.new_like(site.target, (rows, 1, 1, units))
     _convolution(site, [image, filters, bias], out)
     site.reshape(out, (-1, *site.shape(site.target)[1:]), site.target)
 
@@ -155,7 +155,7 @@ def _check(site: Site) -> None:
 def _filters(site: Site, shape: tuple[int, ...]) -> int:
     weights = site.input(1)
     data = site.array(weights)
-    return site.reshape(weights, shape) if data is None else site.like(weights, shape, data)
+    return site.reshape(weights, shape) if data is None else site.new_like(weights, shape, data)
 
 
 def _without_zero_point(site: Site, image: int, filters: int) -> tuple[int, int]:
@@ -172,7 +172,7 @@ def _without_zero_point(site: Site, image: int, filters: int) -> tuple[int, int]
         return image, filters
     parts = [rest] if rest <= _LARGEST else [rest // 2, rest // 2]
     shape = site.shape(filters)
-    more = [site.like(filters, shape, np.full(shape, part, np.int8)) for part in parts]
+    more = [site.new_like(filters, shape, np.full(shape, part, np.int8)) for part in parts]
     return site.join([image] * (1 + len(parts)), 3), site.join([filters, *more], 3)
 
 
@@ -218,7 +218,7 @@ def _add_unsigned(site: Site) -> None:
         zero_point = int(old.zeroPoint[0]) + (1 << 7)
         ends.append(site.tensor("sum", site.shape(tensor), "uint8", old.scale[0], zero_point))
     site.operator("QUANTIZE", [site.source], [ends[0]], "QuantizeOptions")
-    site.again([ends[0], site.input(1)], ends[1])
+    site.repeat([ends[0], site.input(1)], ends[1])
     site.operator("QUANTIZE", [ends[1]], [site.target], "QuantizeOptions")
 
 
@@ -226,7 +226,7 @@ def _add_wide(site: Site) -> None:
     """SUM as CAST, SUM of int32 and CAST."""
     wide = [site.tensor("wide", site.shape(each), "int32") for each in (site.source, site.target)]
     _cast(site, site.source, wide[0])
-    site.again([wide[0], site.input(1)], wide[1])
+    site.repeat([wide[0], site.input(1)], wide[1])
     _cast(site, wide[1], site.target)
 
 
@@ -242,4 +242,4 @@ def _compare_numbers(site: Site) -> None:
         shape = site.shape(tensor) or (1,)  # a constant shape of no numbers would not be one
         side = site.tensor("side", shape, "int16", _ANY_SCALE)
         sides.append(site.reshape(tensor, shape, side))
-    site.again(sides, site.target)
+    site.repeat(sides, site.target)

@@ -46,7 +46,7 @@ def resize_nearest_neighbor(site: Site) -> bool:
     steps = height // rows, width // columns
     # The centre of a pixel, rounded down: reference kernels of RESIZE_NEAREST_NEIGHBOR.
     first = [step // 2 if site.options.halfPixelCenters else 0 for step in steps]
-    site.cut(
+    site.strided_slice(
         site.source,
         (0, *first, 0),
         (1, first[0] + (rows - 1) * steps[0] + 1, first[1] + (columns - 1) * steps[1] + 1, depth),
@@ -100,7 +100,7 @@ def reverse_v2(site: Site) -> bool:
     if not 1 < shape[axis] <= _MOST_SLICES:
         return False
     places = reversed(range(shape[axis]))
-    slices = [site.cut(site.source, *_line(shape, axis, place)) for place in places]
+    slices = [site.strided_slice(site.source, *_line(shape, axis, place)) for place in places]
     site.reshape(site.join(slices, axis), shape, site.target)
     return True
 
@@ -113,7 +113,7 @@ def _between(site: Site, image: int, axis: int, factor: int, *, centres: bool) -
     shape = site.shape(image)
     depth = shape[3]
     parts = 2 * factor if centres else factor
-    edges = [site.cut(image, *_line(shape, axis, at)) for at in (0, shape[axis] - 1)]
+    edges = [site.strided_slice(image, *_line(shape, axis, at)) for at in (0, shape[axis] - 1)]
     wide = site.join([edges[0], image, edges[1]] if centres else [image, edges[1]], axis)
     made = []
     for i in range(factor):
@@ -126,7 +126,7 @@ def _between(site: Site, image: int, axis: int, factor: int, *, centres: bool) -
         kernel = (1, len(weights), 1, depth) if axis == 1 else (1, 1, len(weights), depth)
         values = np.repeat(weights, depth).reshape(kernel)
         scale = np.full(depth, 1 / parts, np.float32)
-        made.append(site.like(image, shape))
+        made.append(site.new_like(image, shape))
         site.operator(
             "DEPTHWISE_CONV_2D",
             [
@@ -157,7 +157,7 @@ def depth_to_space(site: Site) -> bool:
         return False
     part = depth // block
     rows = [
-        site.cut(site.source, (0, 0, 0, part * i), (1, height, width, part * (i + 1)))
+        site.strided_slice(site.source, (0, 0, 0, part * i), (1, height, width, part * (i + 1)))
         for i in range(block)
     ]
     rows_of_blocks(site, rows, height, width * block, part // block, site.target)
@@ -174,7 +174,9 @@ def space_to_depth(site: Site) -> bool:
     lines = site.reshape(site.source, (1, height // block, block, line))
     shape = 1, height // block, width // block, block * depth
     rows = [
-        site.reshape(site.cut(lines, (0, 0, i, 0), (1, height // block, i + 1, line)), shape)
+        site.reshape(
+            site.strided_slice(lines, (0, 0, i, 0), (1, height // block, i + 1, line)), shape
+        )
         for i in range(block)
     ]
     joined = site.join(rows, 3)
@@ -221,7 +223,7 @@ def transpose_conv(site: Site) -> bool:
         else:
             inputs.append(-1)
         shape = (1, vertical.count, horizontal.count, across * channels)
-        made.append(site.like(site.target, shape))
+        made.append(site.new_like(site.target, shape))
         site.operator(
             "CONV_2D",
             inputs,
@@ -232,10 +234,10 @@ def transpose_conv(site: Site) -> bool:
         )
     size = vertical.count * down, horizontal.count * across
     whole = size == (rows, columns)
-    out = site.target if whole else site.like(site.target, (1, *size, channels))
+    out = site.target if whole else site.new_like(site.target, (1, *size, channels))
     rows_of_blocks(site, made, vertical.count, size[1], channels, out)
     if not whole:
-        site.cut(out, (0, 0, 0, 0), (1, rows, columns, channels), out=site.target)
+        site.strided_slice(out, (0, 0, 0, 0), (1, rows, columns, channels), out=site.target)
     return True
 
 

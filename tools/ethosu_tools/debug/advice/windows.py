@@ -53,7 +53,7 @@ def conv_2d(site: Site) -> bool:
     padded = _padded(site, _kernel(site))
     if padded != site.source:
         padded = site.copy(padded)
-    site.again([padded, *site.old.inputs[1:]], site.target, padding=VALID)
+    site.repeat([padded, *site.old.inputs[1:]], site.target, padding=VALID)
     return True
 
 
@@ -71,12 +71,18 @@ def depthwise_conv_2d(site: Site) -> bool:
     _, *size, _ = site.shape(padded)
     _, rows, columns, depth = site.shape(site.target)
     shape = [(length - each) // step + 1 for length, each in zip(size, kernel, strict=True)]
-    middle = site.like(site.target, (1, *shape, depth))
+    middle = site.new_like(site.target, (1, *shape, depth))
     inputs = [padded, *site.old.inputs[1:]]
-    site.again(inputs, middle, padding=VALID, strideH=step, strideW=step)
-    left = [stride // step for stride in strides]
-    end = 1, (rows - 1) * left[0] + 1, (columns - 1) * left[1] + 1, depth
-    site.cut(middle, (0, 0, 0, 0), end, (1, *left, 1), site.target)
+    site.repeat(inputs, middle, padding=VALID, strideH=step, strideW=step)
+    remaining = [stride // step for stride in strides]
+    last_row, last_column = (rows - 1) * remaining[0], (columns - 1) * remaining[1]
+    site.strided_slice(
+        middle,
+        begin=(0, 0, 0, 0),
+        end=(1, last_row + 1, last_column + 1, depth),
+        strides=(1, *remaining, 1),
+        out=site.target,
+    )
     return True
 
 
@@ -94,7 +100,7 @@ def average_pool_2d(site: Site) -> bool:
         return False
     image = site.reshape(site.source, (1, rows, pixels // rows, depth))
     window = {"filterHeight": rows, "filterWidth": pixels // rows}
-    site.again([image], site.target, **EACH_PLACE, **window)
+    site.repeat([image], site.target, **EACH_PLACE, **window)
     return True
 
 
@@ -108,7 +114,7 @@ def mean(site: Site) -> bool:
     if count != 1:
         return False
     column = site.reshape(site.source, (1, height * width, 1, depth))
-    means = site.like(site.target, (1, height * width, 1, 1))
-    site.again([column, site.numbers([3])], means, keepDims=True)
+    means = site.new_like(site.target, (1, height * width, 1, 1))
+    site.repeat([column, site.numbers([3])], means, keepDims=True)
     site.reshape(means, site.shape(site.target), site.target)
     return True

@@ -106,7 +106,7 @@ class Site(Graph):
         content = np.asarray(data, np.uint8).tobytes()
         return np.frombuffer(content, dtype).reshape(self.shape(tensor))
 
-    def like(self, tensor: int, shape: Sequence[int], data: np.ndarray | None = None) -> int:
+    def new_like(self, tensor: int, shape: Sequence[int], data: np.ndarray | None = None) -> int:
         """A new tensor with the type and the scale of another; `data` makes it a constant."""
         new = copy.deepcopy(self.find(tensor))
         new.shape = list(shape)
@@ -117,7 +117,7 @@ class Site(Graph):
 
     def repeated(self, tensor: int, shape: Sequence[int], data: np.ndarray, times: int) -> int:
         """A constant whose channels have the scales of another's channels, several times over."""
-        new = self.like(tensor, shape, data)
+        new = self.new_like(tensor, shape, data)
         quantization = self.find(new).quantization
         scales = () if quantization is None or quantization.scale is None else quantization.scale
         if len(scales) > 1:
@@ -133,7 +133,7 @@ class Site(Graph):
 
     def reshape(self, tensor: int, shape: Sequence[int], out: int | None = None) -> int:
         """The same values with another shape."""
-        out = self.like(tensor, shape) if out is None else out
+        out = self.new_like(tensor, shape) if out is None else out
         sizes = [int(size) for size in shape]
         inputs = [tensor, self.numbers(shape)]
         self.operator("RESHAPE", inputs, [out], "ReshapeOptions", newShape=sizes)
@@ -143,11 +143,11 @@ class Site(Graph):
         """Concatenate tensors of one scale."""
         shape = list(self.shape(tensors[0]))
         shape[axis] = sum(self.shape(tensor)[axis] for tensor in tensors)
-        out = self.like(tensors[0], shape)
+        out = self.new_like(tensors[0], shape)
         self.operator("CONCATENATION", tensors, [out], "ConcatenationOptions", axis=axis)
         return out
 
-    def cut(
+    def strided_slice(
         self,
         tensor: int,
         begin: Sequence[int],
@@ -159,7 +159,7 @@ class Site(Graph):
         strides = strides or [1] * len(begin)
         rows = zip(begin, end, strides, strict=True)
         shape = [-(-(last - first) // step) for first, last, step in rows]
-        out = self.like(tensor, shape) if out is None else out
+        out = self.new_like(tensor, shape) if out is None else out
         inputs = [tensor, *(self.numbers(each) for each in (begin, end, strides))]
         self.operator("STRIDED_SLICE", inputs, [out], "StridedSliceOptions")
         return out
@@ -169,19 +169,19 @@ class Site(Graph):
         if not any((*rows, *columns)):
             return tensor
         count, height, width, depth = self.shape(tensor)
-        out = self.like(tensor, (count, height + sum(rows), width + sum(columns), depth))
+        out = self.new_like(tensor, (count, height + sum(rows), width + sum(columns), depth))
         amounts = self.numbers([(0, 0), rows, columns, (0, 0)])
         self.operator("PAD", [tensor, amounts], [out], "PadOptions")
         return out
 
     def copy(self, image: int) -> int:
         """The same image, in a tensor that Vela does not join with its neighbours."""
-        out = self.like(image, self.shape(image))
+        out = self.new_like(image, self.shape(image))
         window = {"padding": 1, "strideH": 1, "strideW": 1, "filterHeight": 1, "filterWidth": 1}
         self.operator("MAX_POOL_2D", [image], [out], "Pool2DOptions", (), b"", **window)
         return out
 
-    def again(self, inputs: Sequence[int], out: int, **fields: Any) -> int:
+    def repeat(self, inputs: Sequence[int], out: int, **fields: Any) -> int:
         """The old operator with other tensors and some other options."""
         options = copy.deepcopy(self.options)
         for name, value in fields.items():
