@@ -220,7 +220,7 @@ def test_instructions_are_counted_with_valid_indices(ethosu, tmp_path):
 
 
 def test_possible_improvements_are_listed(ethosu, shared_models):
-    """They are a faster memory for the weights, also where speeds are unchecked, and a larger NPU."""
+    """They are faster memory for the weights, also with unchecked speeds, and a larger NPU."""
     code, out, _ = ethosu("check", shared_models / "ad01_int8.tflite", "--board", "NUMAKER_M55M1")
     said = "faster on NUMAKER_M55M1: 0."
     assert code == 0 and said in out and "with the weights in SRAM (--weights SRAM; on the" in out
