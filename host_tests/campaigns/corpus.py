@@ -43,7 +43,7 @@ from host_tests.tools.npu_sim import hardware
 
 REGIONS = 8
 # C sources that determine its contents: NPUs and kernels.
-_TABLES = ("tools/npu_sim/products.def", "modules/ethosu/runtime/kernels/kernels.def")
+_TABLES = ("tools/npu_sim/device/products.def", "modules/ethosu/runtime/kernels/kernels.def")
 # The short one has more graphs per family than there are operators: each comes first in one.
 GRAPHS_SHORT, GRAPHS_LONG = 180, 600
 # Memory of fuzz_stream.c, distance between its regions, and streams that leave room for more.

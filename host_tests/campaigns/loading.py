@@ -65,8 +65,9 @@ def _objects(bits: int, *, learns: bool = True, named: str = "") -> list[Path]:
 def _simulator() -> list[Path]:
     """The sanitized simulator; not instrumented, because only new code elsewhere counts."""
     build = sharing.BUILD / "npu_sim/fuzz_plain"
-    sources = sorted((sharing.REPO / "tools/npu_sim").glob("*.c"))
-    objects = [build / path.with_suffix(".o").name for path in sources]
+    sim = sharing.REPO / "tools/npu_sim"
+    sources = [path for path in sorted(sim.glob("*/*.c")) if path.parent.name != "fuzz"]
+    objects = [build / path.relative_to(sim).with_suffix(".o") for path in sources]
     sharing.make("tools/npu_sim/fuzz", *map(str, objects), f"BUILD={build}", "COVERAGE=")
     return objects
 

@@ -72,7 +72,7 @@ ROOMS = (
         (f"{TESTS}/audio", f"{TESTS}/image"),
     ),
     Room(
-        "npu_sim", 14, ("tools/npu_sim/*.c", "tools/npu_sim/*/*.c"), "sim-variants sim-host",
+        "npu_sim", 14, ("tools/npu_sim/*/*.c",), "sim-variants sim-host",
         ("host_tests/tools/npu_sim", "host_tests/tools/sim_host", EXACTNESS),
         but=("fuzz",),
         first=(

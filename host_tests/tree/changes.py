@@ -43,12 +43,12 @@ def kernels() -> list[str]:
 
 def operations() -> list[str]:
     """Functions that perform commands of the NPU."""
-    return _found(r"^OPERATION\(.*, (npu_\w+)\)$", REPO / "tools/npu_sim/commands.def")
+    return _found(r"^OPERATION\(.*, (npu_\w+)\)$", REPO / "tools/npu_sim/core/commands.def")
 
 
 def products() -> list[tuple[str, int]]:
     """Families with MACs."""
-    rows = _found(r"^(U\d\d)\((\d+),", REPO / "tools/npu_sim/products.def")
+    rows = _found(r"^(U\d\d)\((\d+),", REPO / "tools/npu_sim/device/products.def")
     return [(family, int(macs)) for family, macs in rows]
 
 

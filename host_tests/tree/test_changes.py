@@ -29,7 +29,9 @@ def test_each_operator_for_the_cpu_has_a_generator_of_cases():
 
 
 def test_a_product_is_a_row_in_each_table():
-    simulated = re.findall(r"^(U\d\d)\((\d+),", (SIM / "products.def").read_text(), re.MULTILINE)
+    simulated = re.findall(
+        r"^(U\d\d)\((\d+),", (SIM / "device/products.def").read_text(), re.MULTILINE
+    )
     driven = re.findall(
         r"^ETHOSU_EXT_PRODUCT\((U\d\d), \d, (\d+),",
         (DRIVER / "ethosu_products.def").read_text(),

@@ -71,11 +71,11 @@ def make(copy):
 # Folder, arguments of make, a file of a list, and all that is made from the list.
 _LISTS = {
     "simulator": (
-        *("tools/npu_sim", "all shared", "tools/npu_sim/mutable.c"),
+        *("tools/npu_sim", "all shared", "tools/npu_sim/core/mutable.c"),
         ("npu_sim/libnpu_sim.a", "npu_sim/libnpu_sim.so"),
     ),
     "fuzzers": (
-        *("tools/npu_sim/fuzz", "", "tools/npu_sim/mutable.c"),
+        *("tools/npu_sim/fuzz", "", "tools/npu_sim/core/mutable.c"),
         ("npu_sim/fuzz/fuzz_stream", "npu_sim/fuzz/fuzz_weights"),
     ),
     "plugin": (

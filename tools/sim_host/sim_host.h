@@ -91,7 +91,7 @@ unsigned sim_host_damaged_guards(void);
 void sim_host_use_thread(unsigned index, bool on);
 
 /**
- * Inject a fault, by name; see tools/npu_sim/npu_faults.c for the names.
+ * Inject a fault, by name; see tools/npu_sim/device/npu_faults.c for the names.
  *
  * @param count  number of occurrences; 0 cancels it, including a hang in progress
  * @return       false if the fault is unknown

@@ -117,7 +117,7 @@ def _build(
     module = repo / "modules/ethosu"
     folders = (here, repo / "firmware/drivers", module / "driver", module / "driver/include")
     folders += (repo / "firmware", repo / "tools/npu_sim")
-    cache = sorted((repo / "tools/npu_sim").glob("coherence*.c"))
+    cache = sorted((repo / "tools/npu_sim/coherence").glob("*.c"))
     return sharing.program(
         "caches",
         ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Wno-unused-parameter"]

@@ -21,9 +21,10 @@ def compile_for_32_bits(*sources):
 
 
 def test_no_conversion_loses_bits_on_a_32_bit_host(repo):
-    sources = sorted((repo / "tools/npu_sim").glob("*.c"))
+    room = repo / "tools/npu_sim"
+    sources = [path for path in sorted(room.glob("*/*.c")) if path.parent.name != "fuzz"]
     assert len(sources) > 30
-    done = compile_for_32_bits(*sources)
+    done = compile_for_32_bits(f"-I{room}", *sources)
     assert done.returncode == 0, done.stderr
 
 
@@ -42,7 +43,7 @@ def test_no_target_of_a_function_is_forgotten(repo):
     attributes = re.compile(r"__attribute__\(\((.*)\)\)")
     found = [
         words
-        for path in sorted((repo / "tools/npu_sim").glob("*.[ch]"))
+        for path in sorted((repo / "tools/npu_sim").rglob("*.[ch]"))
         for words in attributes.findall(path.read_text())
         if "target" in words and "optimize" in words
     ]

@@ -312,7 +312,7 @@ def events_of(family: int) -> dict[str, int]:
 
 def counted_numbers() -> dict[str, int]:
     """Numbers that the simulator counts, by their names in pmu.h."""
-    text = (REPO / "tools/npu_sim/pmu.h").read_text()
+    text = (REPO / "tools/npu_sim/core/pmu.h").read_text()
     return {name: int(number, 0) for name, number in re.findall(r"NPU_(\w+) = (0x\w+)", text)}
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The latency of a compiled model in a system.
 
-The cost rules are only in the simulator (tools/npu_sim/timing.c). This module passes it the
+The cost rules are only in the simulator (tools/npu_sim/time/timing.c). This module passes it the
 memory parameters and adds up its counters.
 """
 

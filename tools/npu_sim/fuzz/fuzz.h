@@ -3,7 +3,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#include "../npu_sim.h"
+#include "npu_sim.h"
 
 /** Name of the config selected by the first byte of an input. */
 static inline const char *fuzz_config(uint8_t choice)

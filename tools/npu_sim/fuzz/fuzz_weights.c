@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../fwd.h"
-#include "../mlw.h"
-#include "../product.h"
-#include "../weight_order.h"
+#include "weights/fwd.h"
+#include "weights/mlw.h"
+#include "core/product.h"
+#include "weights/weight_order.h"
 #include "fuzz.h"
 #include "libfuzzer.h"
 

@@ -25,7 +25,7 @@ static const struct command {
 #define CONTROL OPERATION
 #define REGISTER(code, name, u55, u65, u85) {code, {u55, u65, u85}},
 #define PAYLOAD REGISTER
-#include "../commands.def"
+#include "core/commands.def"
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

@@ -33,7 +33,8 @@ endif
 CORE_CFLAGS = $(WASM_CFLAGS) '-DCORE_HEADER="core_web.h"' -Wno-double-promotion -I$(ROOT)/tools/npu_sim \
 	-I$(ROOT)/tools/sim_host -DETHOSU_IO_HEADER='<sim_host_io.h>'
 
-CORE_LIB_SRC = $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/tools/npu_sim/*.c)) tools/sim_host/npu.c
+SIM_SRC = $(filter-out tools/npu_sim/fuzz/%,$(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/tools/npu_sim/*/*.c)))
+CORE_LIB_SRC = $(SIM_SRC) tools/sim_host/npu.c
 CORE_OBJ = $(OUT)/memory.o
 
 WASM_OPT_FLAGS = $(addprefix --enable-,simd exception-handling bulk-memory sign-ext mutable-globals \

@@ -113,7 +113,7 @@ def host(request, library, compiled, small_models) -> Iterator[Host]:
 
 def test_every_fault_is_tested() -> None:
     """Covers every fault except those with separate tests."""
-    text = (cbuild.REPO / "tools/npu_sim/npu_faults.c").read_text()
+    text = (cbuild.REPO / "tools/npu_sim/device/npu_faults.c").read_text()
     rows = [line for line in text.splitlines() if line.startswith("    [NPU_FAULT_")]
     names = {row.split('"')[1] for row in rows}
     injected = {name for faults, _ in FAULTS.values() for name in faults}

@@ -2,7 +2,7 @@
 """Times, counters and the work of an inference, measured on a board.
 
 "work" is a proxy for comparing models and compilers, not a measurement of energy. MAC, output, DMA,
-ports and memories are figures of the simulator (tools/npu_sim: cycles.c, timing.c, traffic.c).
+ports and memories are figures of the simulator (tools/npu_sim/time).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
 #include "ethosu_ext.h"
 #include "ethosu_memory.h"
 #include "ethosu_registers.h"
-#include "npu_internal.h"
+#include "core/npu_internal.h"
 #include "sim_host_internal.h"
 
 /** When a command stream completes. */
