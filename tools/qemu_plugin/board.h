@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "dma_device.h"
+#include "emulator_device.h"
 #include "gate.h"
 #include "npu_device.h"
-#include "emulator_device.h"
 
 /* Limits of a board. */
 #define BOARD_NPUS_MAX 2

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "cache.h"
+#include "emulator_device.h"
 #include "guest_memory.h"
 #include "message.h"
-#include "emulator_device.h"
 #include "qemu_api.h"
 
 static bool power_lost;

@@ -10,13 +10,13 @@
 #include "callbacks.h"
 #include "console.h"
 #include "dma_device.h"
+#include "emulator_device.h"
 #include "faults.h"
 #include "fifo.h"
 #include "guest_memory.h"
 #include "machine.h"
 #include "message.h"
 #include "npu_device.h"
-#include "emulator_device.h"
 
 static struct {
     qemu_irq irq;

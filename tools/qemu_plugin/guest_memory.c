@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "board.h"
-#include "board_power.h"
 #include "board_memory.h"
+#include "board_power.h"
 #include "message.h"
 #include "qemu_api.h"
 

@@ -7,10 +7,10 @@
 #include <sys/mman.h>
 
 #include "board.h"
-#include "machine.h"
 #include "board_memory.h"
 #include "board_power.h"
 #include "dw_ssi.h"
+#include "machine.h"
 #include "message.h"
 #include "qemu_api.h"
 #include "uart_line.h"

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 #include "board.h"
+#include "board_memory.h"
 #include "coherence.h"
 #include "guest_memory.h"
 #include "memory_dump.h"
-#include "board_memory.h"
 #include "npu_device.h"
 #include "semihosting.h"
 

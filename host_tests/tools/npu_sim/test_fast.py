@@ -411,14 +411,14 @@ def test_one_pixel_and_many_share_weights(run_sequence, config):
 
 def kernels(library):
     """The kernels for this machine, by name."""
-    ffi, functions = internal("dot.h", library)
+    ffi, functions = internal("arithmetic/dot.h", library)
     table = functions.npu_dot_kernels[0 : functions.npu_dot_kernel_count]
     return {ffi.string(each.name).decode(): each.run for each in table if each.supported()}
 
 
 def dot(kernel, rows, pairs, weights, *sizes):
     """Sums of a kernel, for runs of so many pairs: those of pixels, or of bricks of one pixel."""
-    ffi, _ = internal("dot.h")
+    ffi, _ = internal("arithmetic/dot.h")
     runs = [(ffi.from_buffer("int16_t[]", row), n) for row, n in zip(rows, pairs, strict=True)]
     given = ffi.from_buffer(f"{weights.dtype}_t[]", weights)
     sums = np.full((sizes[-1], LANES), 0x55555555, np.int32)
@@ -454,7 +454,7 @@ def test_bricks_of_one_pixel_are_summed_exactly(fast_libraries, bricks):
     weights = random.integers(-128, 128, (bricks, sum(pairs), LANES, 2), np.int8)
     flat = weights.astype(np.int64).transpose(0, 2, 1, 3).reshape(bricks, LANES, -1)
     for name, library in fast_libraries.items():
-        kernel = internal("dot.h", library)[1].npu_dot_bytes()
+        kernel = internal("arithmetic/dot.h", library)[1].npu_dot_bytes()
         assert bool(kernel) == ("avx2" in kernels(library)), name
         if kernel:
             sums = dot(kernel, inputs, pairs, weights, bricks)

@@ -13,7 +13,7 @@ class Weights:
     """The C functions on one cache."""
 
     def __init__(self):
-        self._ffi, self._library = hardware.internal("weight_cache.h")
+        self._ffi, self._library = hardware.internal("weights/weight_cache.h")
         self.cache = self._ffi.new("struct npu_weight_cache *")
 
     def __call__(self, function, *arguments):

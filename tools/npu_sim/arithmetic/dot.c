@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "core/clones.h"
 #include "arithmetic/dot_neon.h"
 #include "arithmetic/dot_x86.h"
+#include "core/clones.h"
 
 enum { PIXELS = 4 };
 

@@ -2,7 +2,7 @@
 /** Activation functions: tables that the compiler supplies, and the built-in tanh and sigmoid. */
 #include <string.h>
 
-#include "operands/output.h"
+#include "arithmetic/lut.h"
 
 enum {
     TABLE_STEPS = 256,

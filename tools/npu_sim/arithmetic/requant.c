@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "core/clones.h"
 #include "arithmetic/dot_x86.h"
+#include "core/clones.h"
 #include "core/npu_internal.h"
-#include "operands/operation.h"
+#include "core/op.h"
 
 enum {
     DOUBLE_SHIFT = 31, /**< bit at which double rounding splits the shift */

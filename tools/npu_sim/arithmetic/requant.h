@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "operands/output.h"
+#include "core/op.h"
+#include "memory/feature_map.h"
 #include "weights/weights.h"
 
 enum { NPU_REQUANT_HALF = NPU_BRICK / 2 };

@@ -7,11 +7,9 @@
 enum { NONE = -1, NPU_SET_ABSENT = -1 };
 
 const struct npu_command npu_command_table[NPU_COMMAND_COUNT] = {
-#define OPERATION(code, name, u55, u65, u85, operator) \
-    {"NPU_OP_" #name, code, {u55, u65, u85}, &operator, NULL },
-#define CONTROL(code, name, u55, u65, u85, function) \
-    {"NPU_OP_" #name, code, {u55, u65, u85}, NULL, function},
-#define REGISTER(code, name, u55, u65, u85) {"NPU_SET_" #name, code, {u55, u65, u85}, NULL, NULL},
+#define OPERATION(code, name, u55, u65, u85, operator) {"NPU_OP_" #name, code, {u55, u65, u85}},
+#define CONTROL OPERATION
+#define REGISTER(code, name, u55, u65, u85) {"NPU_SET_" #name, code, {u55, u65, u85}},
 #define PAYLOAD REGISTER
 #include "core/commands.def"
 };

@@ -42,9 +42,6 @@ struct npu_command {
     uint16_t code; /**< command word bits [15:0] */
     /** Meaningful bits of command word bits [31:16]; negative if the family lacks the command. */
     int32_t param_mask[NPU_FAMILIES];
-    const struct npu_operator *operator; /**< for operations, else NULL */
-    /** For commands that only control the stream, else NULL. Returns false to stop the stream. */
-    bool (*control)(struct npu *npu, uint32_t param);
 };
 
 extern const struct npu_command npu_command_table[NPU_COMMAND_COUNT];
@@ -76,6 +73,7 @@ static inline int npu_command_look_up(const struct npu_command_index *index, uin
     return possible ? index->rows[payload][code & NPU_CODE_OPCODE_MASK] : -1;
 }
 
+/* What the rows do; device/operators.c has them in a table. */
 #define OPERATION(code, name, u55, u65, u85, operator) extern const struct npu_operator operator;
 #define CONTROL(code, name, u55, u65, u85, function) bool function(struct npu *npu, uint32_t param);
 #include "core/commands.def"

@@ -15,13 +15,11 @@
 #include <stdint.h>
 
 #include "core/commands.h"
-#include "memory/memory.h"
-#include "npu_sim.h"
+#include "core/parts.h"
 #include "core/pmu.h"
 #include "core/product.h"
 #include "core/scratch.h"
-#include "time/timing.h"
-#include "weights/weight_cache.h"
+#include "npu_sim.h"
 
 #define NPU_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
 
@@ -141,12 +139,6 @@ bool npu_fail(struct npu *npu, enum npu_run_fault fault, const char *format, ...
 /** True if the current run should be aborted; records NPU_FAULT_ABORTED. */
 bool npu_should_abort(struct npu *npu);
 
-/** Count the commands fetched since the last call, in whole beats; `all` includes the last beat. */
-void npu_count_commands(struct npu *npu, bool all);
-
-/** Advance time by npu_elapsed_cycles() and count its events. */
-uint64_t npu_advance_time(struct npu *npu);
-
 /* Command registers (state.c): for decoding only. */
 
 /** Value of a register the current operation needs; a parse error if this job never set it. */
@@ -178,10 +170,5 @@ void npu_tables_fill(struct npu *npu, uint32_t at, uint32_t bytes);
 
 /** The first byte of [at, end) of the tables that this job did not fill; `end` if there is none. */
 uint32_t npu_tables_unfilled(const struct npu *npu, uint32_t at, uint32_t end);
-
-/* Registers (registers.c). */
-
-void npu_registers_reset(struct npu *npu);
-void npu_update_irq(struct npu *npu);
 
 #endif

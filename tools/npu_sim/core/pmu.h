@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "memory/memory.h"
+#include "core/parts.h"
 #include "npu_sim.h"
 
 enum { NPU_PMU_COUNTERS = 8 /**< of Ethos-U85 */, NPU_PMU_EVENT_LIMIT = 0x190 };

@@ -5,17 +5,22 @@
 #include <assert.h>
 #include <string.h>
 
-#include "time/memo.h"
 #include "core/npu_internal.h"
+#include "device/device.h"
+#include "memory/feature_map.h"
+#include "memory/memory.h"
+#include "time/memo.h"
+
+void npu_count_commands(struct npu *npu, bool all)
+{
+    struct npu_run *run = &npu->run;
+    uint32_t beat = npu->product->family->axi_bytes;
+    uint32_t bytes = run->fetched - (all ? 0 : run->fetched % beat);
+    run->fetched -= bytes;
+    npu_pmu_count_axi(npu, run->port[run->qconfig], NPU_READ_COMMAND, bytes);
+}
 
 /* --- Decode --------------------------------------------------------------- */
-
-void *npu_new_decoded(struct npu_op *op, size_t bytes)
-{
-    assert(bytes <= sizeof op->decoded_space); // each caller has a _Static_assert
-    op->decoded = op->decoded_space;
-    return op->decoded_space;
-}
 
 /** Rows of a chaining buffer are contiguous. */
 static void lay_out_chain(struct npu_feature_map *map)

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "npu_sim.h"
 #include "core/pmu.h"
+#include "npu_sim.h"
 #include "weights/weight_order.h"
 
 enum {

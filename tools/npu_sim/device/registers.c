@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/npu_internal.h"
+#include "device/device.h"
 
 enum {
     ID = 0x000,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/** The command stream: fetch, decode and execute; and the commands that only control it. */
+/** The command stream: fetch, decode and execute. */
 #include <inttypes.h>
 
 #include "core/npu_internal.h"
+#include "device/device.h"
+#include "memory/memory.h"
 #include "operands/operation.h"
 
 /** Alignment of a command stream's address, as required by Arm's driver. */
@@ -73,13 +75,14 @@ static bool decode(struct npu *npu, const uint8_t *stream, uint32_t *param)
 static bool perform(struct npu *npu, uint32_t param)
 {
     struct npu_run *run = &npu->run;
+    const struct npu_command_action *action = npu_action_of(run->row);
+    if (action->operator!= NULL) {
+        return npu_perform(npu, action->operator, param);
+    }
+    if (action->control != NULL) {
+        return action->control(npu, param);
+    }
     const struct npu_command *command = &npu_command_table[run->row];
-    if (command->operator!= NULL) {
-        return npu_perform(npu, command->operator, param);
-    }
-    if (command->control != NULL) {
-        return command->control(npu, param);
-    }
     bool with_payload = (command->code & NPU_CODE_CLASS_MASK) == NPU_CODE_CLASS_PAYLOAD;
     npu->command[run->row] = with_payload ? (uint64_t)param << 32 | run->payload : param;
     npu->command_set[run->row] = true;
@@ -97,15 +100,6 @@ static enum npu_outcome outcome_of(const struct npu_run *run)
         [NPU_FAULT_ABORTED] = NPU_OUTCOME_ABORTED,
     };
     return outcomes[run->fault];
-}
-
-void npu_count_commands(struct npu *npu, bool all)
-{
-    struct npu_run *run = &npu->run;
-    uint32_t beat = npu->product->family->axi_bytes;
-    uint32_t bytes = run->fetched - (all ? 0 : run->fetched % beat);
-    run->fetched -= bytes;
-    npu_pmu_count_axi(npu, run->port[run->qconfig], NPU_READ_COMMAND, bytes);
 }
 
 static enum npu_outcome execute(struct npu *npu, unsigned max_operations)
@@ -150,33 +144,6 @@ enum npu_outcome npu_execute(npu_t *npu, unsigned max_operations)
     npu_count_commands(npu, true);
     npu_advance_time(npu);
     return outcome;
-}
-
-bool npu_stop(struct npu *npu, uint32_t param)
-{
-    npu->run.irq_mask |= (uint16_t)param;
-    npu->run.stopped = true;
-    return true;
-}
-
-bool npu_irq(struct npu *npu, uint32_t param)
-{
-    npu->run.irq_mask |= (uint16_t)param;
-    npu->run.interrupted = true;
-    return true;
-}
-
-/** Copies are done immediately; only the time estimate waits. */
-bool npu_dma_wait(struct npu *npu, uint32_t param)
-{
-    npu_wait_copies(npu, param);
-    return true;
-}
-
-bool npu_kernel_wait(struct npu *npu, uint32_t param)
-{
-    npu_wait_kernels(npu, param);
-    return true;
 }
 
 bool npu_command_info(const char *config, unsigned index, struct npu_command_info *info)

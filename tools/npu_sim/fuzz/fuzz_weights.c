@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weights/fwd.h"
-#include "weights/mlw.h"
 #include "core/product.h"
-#include "weights/weight_order.h"
 #include "fuzz.h"
 #include "libfuzzer.h"
+#include "weights/fwd.h"
+#include "weights/mlw.h"
+#include "weights/weight_order.h"
 
 enum { CAPACITY = 1 << 12, SYMBOLS = 1 << 14, CHOICES = 16 };
 

@@ -21,19 +21,6 @@ struct npu_span {
     uint32_t pixels;
 };
 
-/**
- * Decode IFM, IFM2 or OFM; invalid values are a parse error. The caller sets height and width of
- * inputs. A map without storage is not `used`.
- */
-bool npu_decode_ifm(struct npu *npu, struct npu_feature_map *map);
-/** The same without the depth, which the caller also sets. */
-bool npu_decode_ifm_operand(struct npu *npu, struct npu_feature_map *map);
-bool npu_decode_ifm2(struct npu *npu, struct npu_feature_map *map);
-/** Only the element type and zero point, for scalars. */
-bool npu_decode_ifm_type(struct npu *npu, struct npu_feature_map *map);
-bool npu_decode_ifm2_type(struct npu *npu, struct npu_feature_map *map);
-bool npu_decode_ofm(struct npu *npu, struct npu_feature_map *map);
-
 /** Smallest and largest value of an element. */
 int64_t npu_map_minimum(const struct npu_feature_map *map);
 int64_t npu_map_maximum(const struct npu_feature_map *map);

@@ -7,23 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/parts.h"
+#include "npu_sim.h"
+
 struct npu;
-
-/** AXI channels, numbered as in STATUS.faulting_channel. */
-enum npu_channel {
-    NPU_READ_COMMAND = 0,
-    NPU_READ_IFM = 1,
-    NPU_READ_WEIGHT = 2,
-    NPU_READ_SCALE = 3,
-    NPU_READ_DMA = 4,
-    NPU_WRITE_OFM = 8,
-    NPU_WRITE_DMA = 9,
-};
-
-static inline bool npu_channel_writes(enum npu_channel channel)
-{
-    return channel >= NPU_WRITE_OFM;
-}
 
 /** AXI port through which a region is accessed. */
 enum npu_port npu_region_port(const struct npu *npu, unsigned region);
@@ -46,17 +33,6 @@ const char *npu_refusal(const struct npu *npu, enum npu_port port, bool write);
  */
 uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
                  uint64_t length);
-
-/** Memory mapped by npu_map_ahead(). */
-struct npu_mapped {
-    enum npu_channel channel;
-    unsigned region;
-    int64_t offset;
-    uint64_t length; /**< 0: unused */
-    uint8_t *memory;
-};
-
-enum { NPU_MAPPED_MAX = 3 };
 
 /**
  * Map a whole feature map with one request to the host, if it is contiguous.

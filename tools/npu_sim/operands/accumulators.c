@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "core/npu_internal.h"
-#include "operands/operation.h"
 #include "core/rounding.h"
+#include "memory/feature_map.h"
+#include "operands/operation.h"
 
 static bool decode_ifm2(struct npu *npu, struct npu_op *op)
 {

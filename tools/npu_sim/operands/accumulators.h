@@ -10,17 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "memory/feature_map.h"
-
-/** Values of ACC_FORMAT.acc_input. */
-enum npu_accumulator_input { NPU_ACC_RESET = 0, NPU_ACC_KEEP = 1, NPU_ACC_IFM2 = 2 };
-
-/** Initial value and destination of an operation's accumulators, decoded. */
-struct npu_accumulators {
-    unsigned bits; /**< width at which they wrap */
-    enum npu_accumulator_input input;
-    bool leave; /**< no OFM: keep them for the next operation */
-};
+#include "core/op.h"
 
 /** Memory for the accumulators. */
 struct npu_accumulator_rows {
@@ -30,8 +20,6 @@ struct npu_accumulator_rows {
     int64_t *kept; /**< [height][width][depth], if kept from or for another operation */
     int64_t *row;  /**< of IFM2: [width][depth] */
 };
-
-struct npu_op;
 
 /** Allocate the memory, and note what the operation keeps. */
 bool npu_accumulators_open(struct npu *npu, const struct npu_op *op,

@@ -2,6 +2,7 @@
 /** The ACTIVATION registers: function, table and clamp of the output stage. */
 #include <inttypes.h>
 
+#include "arithmetic/lut.h"
 #include "core/npu_internal.h"
 #include "operands/output.h"
 

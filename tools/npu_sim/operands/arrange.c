@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/npu_internal.h"
+#include "memory/feature_map.h"
 #include "operands/output.h"
 
 enum { AXES = 3, TRANSPOSES = 8 };

@@ -2,8 +2,8 @@
 /** Feature maps as the command registers describe them. */
 #include <inttypes.h>
 
-#include "memory/feature_map.h"
 #include "core/npu_internal.h"
+#include "memory/feature_map.h"
 
 /** Registers of one feature map. */
 struct map_registers {

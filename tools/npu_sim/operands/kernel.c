@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** The kernel of CONV, DEPTHWISE and POOL, as the command registers describe it. */
-#include "operands/kernel.h"
+#include "core/kernel.h"
 
 #include <inttypes.h>
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "core/npu_internal.h"
+#include "memory/feature_map.h"
 #include "operands/operation.h"
 
 bool npu_decode_matmul(struct npu *npu, struct npu_op *op)

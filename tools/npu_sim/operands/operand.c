@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/npu_internal.h"
+#include "memory/feature_map.h"
 #include "operands/operation.h"
 
 /** Register fields that describe an operand's broadcast, by family. */

@@ -3,6 +3,7 @@
 #include "operands/output.h"
 
 #include "core/npu_internal.h"
+#include "memory/feature_map.h"
 
 /** Values beyond the 32-bit range behave like the nearest 32-bit value. */
 static int64_t narrow(int64_t scaled)

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: MIT
 /** Decoding of the output stage and input scales from the command registers. */
+#include <assert.h>
+
 #include <inttypes.h>
 
 #include "core/npu_internal.h"
 #include "operands/operation.h"
+
+void *npu_new_decoded(struct npu_op *op, size_t bytes)
+{
+    assert(bytes <= sizeof op->decoded_space); // each caller has a _Static_assert
+    op->decoded = op->decoded_space;
+    return op->decoded_space;
+}
 
 bool npu_decode_rounding(struct npu *npu, enum npu_field field,
                          const int8_t modes[NPU_ROUNDING_MODES], enum npu_rounding *rounding)

@@ -4,6 +4,7 @@
 
 #include "core/npu_internal.h"
 #include "operands/operation.h"
+#include "weights/weight_order.h"
 
 enum { STREAM_ALIGNMENT = 16, WEIGHTS_MAX = 1 << 27 };
 

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/kernel.h"
 #include "memory/feature_map.h"
-#include "operands/kernel.h"
 
 struct npu_kernel_window {
     const struct npu_kernel *kernel;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "core/npu_internal.h"
+#include "memory/feature_map.h"
 #include "operands/operation.h"
 
 enum { BRANCH_ALWAYS = 0 };

@@ -5,13 +5,13 @@
  */
 #include <string.h>
 
-#include "operators/conv.h"
 #include "arithmetic/dot.h"
-#include "operands/matmul.h"
-#include "core/npu_internal.h"
-#include "operands/operation.h"
 #include "arithmetic/requant.h"
+#include "core/npu_internal.h"
+#include "operands/matmul.h"
+#include "operands/operation.h"
 #include "operands/window.h"
+#include "operators/conv.h"
 
 enum {
     WEIGHTS_FROM_IFM2 = 1, /**< parameter of NPU_OP_CONV */

@@ -2,12 +2,12 @@
 /** NPU_OP_DEPTHWISE: each channel convolved with its own kernel. */
 #include <string.h>
 
-#include "operators/conv.h"
 #include "arithmetic/dot.h"
+#include "arithmetic/requant.h"
 #include "core/npu_internal.h"
 #include "operands/operation.h"
-#include "arithmetic/requant.h"
 #include "operands/window.h"
+#include "operators/conv.h"
 
 struct depthwise {
     const struct npu_op *op;

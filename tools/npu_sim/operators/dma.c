@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/npu_internal.h"
+#include "memory/memory.h"
 #include "operands/operation.h"
 
 enum {

@@ -2,10 +2,10 @@
 /** NPU_OP_ELEMENTWISE: operands and their scales, row by row. */
 #include "operators/elementwise.h"
 
+#include "arithmetic/requant.h"
 #include "core/clones.h"
 #include "core/npu_internal.h"
 #include "operands/operation.h"
-#include "arithmetic/requant.h"
 
 enum { RAW_VALUES = 256 /**< of 8-bit elements */ };
 

@@ -3,11 +3,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/clones.h"
 #include "arithmetic/dot.h"
+#include "arithmetic/requant.h"
+#include "core/clones.h"
 #include "core/npu_internal.h"
 #include "operands/operation.h"
-#include "arithmetic/requant.h"
 #include "operands/window.h"
 
 enum pool_mode {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/npu_internal.h"
+#include "memory/feature_map.h"
 #include "operands/operation.h"
 
 enum resize_mode { RESIZE_BILINEAR = 0, RESIZE_REPLICATE = 1, RESIZE_NEAREST = 2, RESIZE_MODES };

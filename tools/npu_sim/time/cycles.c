@@ -7,7 +7,7 @@
 #include "time/cycles.h"
 
 #include "core/npu_internal.h"
-#include "operands/operation.h"
+#include "core/op.h"
 
 enum {
     STEP_CYCLES = 4, /**< one step of the MAC array on one micro block */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "core/npu_internal.h"
-#include "operands/operation.h"
+#include "core/op.h"
 #include "time/timing.h"
 #include "time/traffic.h"
 

@@ -6,10 +6,11 @@
  */
 #include "time/timing.h"
 
+#include "core/npu_internal.h"
+#include "core/op.h"
+#include "memory/memory.h"
 #include "time/cycles.h"
 #include "time/memo.h"
-#include "core/npu_internal.h"
-#include "operands/operation.h"
 #include "time/traffic.h"
 
 enum {

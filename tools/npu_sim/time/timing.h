@@ -14,21 +14,6 @@ struct npu;
 struct npu_op;
 struct npu_traffic;
 
-enum { NPU_QUEUE = 4 /**< maximum running copies, on Ethos-U85; fewer on the others */ };
-
-/** Operations of one kind; all times are cycles since the run started. */
-struct npu_queue {
-    unsigned count;          /**< started so far */
-    uint64_t end[NPU_QUEUE]; /**< of the last ones, indexed by number modulo NPU_QUEUE */
-};
-
-struct npu_timeline {
-    uint64_t now; /**< of the command stream, after all waits so far */
-    struct npu_queue kernels, copies;
-    uint64_t drain;   /**< final cycles of the last kernel, in which it only writes */
-    uint64_t settled; /**< time reported by npu_elapsed_cycles() */
-};
-
 /** Cycles of an operation with a kernel or an OFM, whenever it begins. */
 struct npu_kernel_time {
     uint64_t busy;

@@ -7,7 +7,8 @@
 #include "time/traffic.h"
 
 #include "core/npu_internal.h"
-#include "operands/operation.h"
+#include "core/op.h"
+#include "memory/feature_map.h"
 
 enum { SUB_KERNEL = 8 /**< IFM elements across and down covered by one pass */ };
 

@@ -9,12 +9,10 @@
 
 #include <stdint.h>
 
-#include "memory/memory.h"
-#include "weights/weight_order.h"
-#include "weights/weights.h"
+#include "core/op.h"
+#include "core/parts.h"
 
 struct npu;
-struct npu_op;
 
 /** Bytes of one channel in one region. */
 struct npu_flow {

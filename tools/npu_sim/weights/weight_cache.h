@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NPU_WEIGHT_CORES = 4, NPU_CACHE_ENTRIES = 512 };
+#include "core/parts.h"
 
 /** Compressed streams of one operation. */
 struct npu_weight_bytes {
@@ -32,13 +32,6 @@ struct npu_weights {
     size_t plain_bytes, packed_bytes, requant_bytes;
     size_t length[NPU_WEIGHT_CORES];
     uint8_t *streams; /**< concatenated copies of all streams */
-};
-
-struct npu_weight_cache {
-    struct npu_weights *entries[NPU_CACHE_ENTRIES];
-    uint64_t time;
-    size_t bytes;  /**< of all entries */
-    unsigned next; /**< slot after the last one found: a network uses them in order */
 };
 
 /** The entry of these streams, or NULL. */

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/op.h"
+
 /** Properties that determine an operation's order. */
 struct npu_weights_shape {
     uint32_t channels, inputs; /**< of the OFM and the IFM; depthwise has 1 input */
@@ -22,26 +24,6 @@ struct npu_weights_shape {
     uint32_t microblock;   /**< depth of the OFM micro block, all cores together */
     uint32_t cores, macs;
     bool depthwise, part_kernel, sparse;
-};
-
-/** The loops. All members have the same type, so that they can be hashed together. */
-struct npu_order {
-    uint32_t outputs, inputs;
-    uint32_t height, width;
-    uint32_t output_block;
-    uint32_t input_block;
-    uint32_t input_unit;            /**< input channels between micro blocks of outputs */
-    uint32_t input_step;            /**< input channels that are adjacent in the stream */
-    uint32_t sub_height, sub_width; /**< taps of a sub-kernel */
-    uint32_t stride_y, stride_x;    /**< taps of the same stride phase are adjacent */
-    uint32_t tap_multiple;          /**< taps of a sub-kernel are padded to this */
-    uint32_t padding;               /**< padding taps after every tap_multiple taps */
-    uint32_t serpentine;            /**< input blocks and kernel rows alternate in direction */
-    uint32_t columns;               /**< sub-kernels are ordered down first, then across */
-    uint32_t cores;
-    uint32_t slots;       /**< output channels of a micro block per core */
-    uint32_t group;       /**< adjacent output channels per core */
-    uint32_t whole_cores; /**< cores divide all channels, not the channels of each micro block */
 };
 
 /** Ethos-U55 and U65; cores that run in parallel take alternate channels. */

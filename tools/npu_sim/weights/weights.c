@@ -5,10 +5,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/npu_internal.h"
+#include "core/op.h"
+#include "memory/memory.h"
 #include "weights/fwd.h"
 #include "weights/mlw.h"
-#include "core/npu_internal.h"
-#include "operands/operation.h"
+#include "weights/weight_order.h"
 
 enum {
     FWD_ALIGNMENT = 32,

@@ -7,37 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "operands/output.h"
+#include "core/op.h"
 #include "weights/weight_cache.h"
-#include "weights/weight_order.h"
 
-enum { NPU_SCALE_BYTES = 10 /**< of a record of the scale stream */, NPU_SCALE_CORES = 2 };
-
-/** A stream in memory. */
-struct npu_stream {
-    unsigned region;
-    int64_t offset;
-    uint32_t bytes; /**< 0 if unused */
-};
-
-/** Location and order of the weights, from the command registers. */
-struct npu_weight_streams {
-    struct npu_order order;
-    bool fast;        /**< one FWD stream for all cores */
-    size_t count;     /**< number of weights, without padding */
-    uint64_t symbols; /**< with padding, in all streams */
-    uint64_t key;     /**< of the order, for the cache */
-    struct npu_stream streams[NPU_WEIGHT_CORES];
-};
-
-/** Location of the scale records. */
-struct npu_scale_streams {
-    uint32_t count; /**< that share the channels; 0: all channels use OFM_SCALE without bias */
-    const struct npu_scale_layout *layout;
-    struct npu_stream streams[NPU_SCALE_CORES];
-};
-
-struct npu_op;
+enum { NPU_SCALE_BYTES = 10 /**< of a record of the scale stream */ };
 
 /**
  * Read and order the weights of all cores, or find them in the cache.
