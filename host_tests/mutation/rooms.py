@@ -81,7 +81,7 @@ ROOMS = (
         ),
     ),
     Room(
-        "qemu_plugin", 6, ("tools/qemu_plugin/*.c",), "plugin firmware",
+        "qemu_plugin", 6, ("tools/qemu_plugin/*/*.c",), "plugin firmware",
         ("host_tests/tools/qemu_plugin", "host_tests/firmware/drivers"),
         first=("test_npu.py", "test_dma.py", "test_console.py"),
     ),

@@ -79,7 +79,7 @@ _LISTS = {
         ("npu_sim/fuzz/fuzz_stream", "npu_sim/fuzz/fuzz_weights"),
     ),
     "plugin": (
-        *("tools/qemu_plugin", "", "tools/qemu_plugin/mutable.c"),
+        *("tools/qemu_plugin", "", "tools/qemu_plugin/npu/mutable.c"),
         ("qemu_plugin/libethosu_qemu.so",),
     ),
     "host library": (
@@ -140,7 +140,8 @@ def test_the_words_of_a_list_are_compared_as_they_are(tmp_path, repo):
 
 def test_a_board_of_the_emulator(copy, make):
     """Its table names an enumerator that its driver had."""
-    boards, table = copy / "tools/qemu_plugin/boards", copy / "build/qemu_plugin/board_table.c"
+    boards = copy / "tools/qemu_plugin/boards"
+    table = copy / "build/qemu_plugin/board/board_table.c"
     text = (boards / "numaker_m55m1.toml").read_text().replace("NUMAKER_M55M1", "ACME_Q7")
     (boards / "acme.toml").write_text(text)
     make("tools/qemu_plugin", str(table))

@@ -74,7 +74,7 @@ def test_it_tells_what_it_runs_on(load):
 
 
 def test_the_page_has_the_table():
-    conventions = (PLUGIN / "callbacks.c").read_text().replace("QEMU_API_NEWEST", "7")
+    conventions = (PLUGIN / "base/callbacks.c").read_text().replace("QEMU_API_NEWEST", "7")
     rows = re.findall(r"^    \{(\d), \{(\d+), (\d+), 0\}", conventions, re.MULTILINE)
     page = (PLUGIN / "README.md").read_text()
     told = re.findall(r"^\| (\d) \| (\d+)\.(\d+) \|", page, re.MULTILINE)
@@ -85,7 +85,7 @@ def test_only_one_file_registers_callbacks():
     """Others would miss what differs by level."""
     uses = {
         path.name
-        for path in PLUGIN.glob("*.[ch]")
+        for path in PLUGIN.rglob("*.[ch]")
         if re.search(r"qemu_plugin_(?:register|vcpu_for_each|uninstall|reset)", path.read_text())
     }
     assert uses == {"callbacks.c", "qemu_api.h"}

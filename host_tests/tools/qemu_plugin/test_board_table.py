@@ -196,9 +196,9 @@ def test_the_page_names_the_places_of_a_device(repo):
     page = (repo / "tools/qemu_plugin/README.md").read_text()
     table = page.partition("### Add a device")[2].partition("## Behaviour")[0]
     folder = repo / "tools/qemu_plugin"
-    names = set(re.findall(r"`([a-z0-9_]+\.(?:c|h|def))`", table))
-    assert {"dma_kinds.def", "board.h", "machine_none.c"} <= names
+    names = set(re.findall(r"`((?:\w+/)?[a-z0-9_]+\.(?:c|h|def))`", table))
+    assert {"dma/dma_kinds.def", "board/board.h", "start/machine_none.c"} <= names
     assert [name for name in names if not (folder / name).is_file()] == []
-    sources = "".join(path.read_text() for path in folder.glob("*.[ch]"))
+    sources = "".join(path.read_text() for path in folder.rglob("*.[ch]"))
     for word in re.findall(r"`((?:struct|enum) \w+|uart_makers)`", table):
         assert word in sources, word

@@ -10,7 +10,13 @@ import pytest
 from host_tests.kit import sharing
 
 SANITIZE = "-O1 -g -fsanitize=thread"
-SOURCES = ["gate.c", "npu_device.c", "timing_adapter.c", "worker.c", "message.c"]
+SOURCES = [
+    "board/gate.c",
+    "npu/npu_device.c",
+    "npu/timing_adapter.c",
+    "base/worker.c",
+    "base/message.c",
+]
 
 
 @pytest.mark.parametrize("turns", ["200", pytest.param("10000", marks=pytest.mark.slow)])

@@ -2,7 +2,7 @@
 /** All functions that the plugin needs of a QEMU with this API; host.c replaces some. */
 #include <stdlib.h>
 
-#include "qemu_api.h"
+#include "base/qemu_api.h"
 
 #define STUB(result, name, parameters)                \
     __attribute__((noreturn)) result name parameters; \

@@ -12,16 +12,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "board.h"
-#include "board_power.h"
-#include "cache.h"
-#include "callbacks.h"
-#include "machine.h"
-#include "machine_none.h"
-#include "message.h"
-#include "npu_device.h"
-#include "qemu_api.h"
-#include "watch.h"
+#include "board/board.h"
+#include "memory/board_power.h"
+#include "cpu/cache.h"
+#include "base/callbacks.h"
+#include "board/machine.h"
+#include "start/machine_none.h"
+#include "base/message.h"
+#include "npu/npu_device.h"
+#include "base/qemu_api.h"
+#include "base/watch.h"
 
 /* --- QEMU: the big lock and a main loop for bottom halves ------------------ */
 

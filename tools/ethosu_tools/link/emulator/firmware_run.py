@@ -17,7 +17,7 @@ from .emulator_run import Limits, Reason, Stream
 TIMEOUT_S = 60.0
 # A symbol that exists only in this project's firmware.
 OURS = "firmware_main"
-# The plugin's last line before it ends QEMU: fatal() in tools/qemu_plugin/message.c.
+# The plugin's last line before it ends QEMU: fatal() in tools/qemu_plugin/base/message.c.
 FATAL = "ethosu: fatal: "
 _TAIL = 200
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+/** Memories of the board that QEMU's machine lacks. */
+#ifndef BOARD_MEMORY_H
+#define BOARD_MEMORY_H
+
+#include <stdint.h>
+
+#include "board/board.h"
+#include "base/qemu_api.h"
+
+/** Create RAM at an address. */
+MemoryRegion *board_memory_create_ram(const char *name, uint32_t base, uint32_t size, int priority);
+
+/** Create a memory of the board's table and its alias; `priority` is above QEMU's regions there. */
+void board_memory_create(const struct board_memory *memory, int priority);
+
+/** Another size than the board's table has, as models of a board can be configured. */
+struct memory_size {
+    const struct board_memory *row; /**< NULL ends the list */
+    uint32_t kib;
+};
+
+/**
+ * Replace these memories. What is behind a smaller one is unmapped, at the alias, too. Ends QEMU
+ * with an error message if a larger one would reach the next memory.
+ *
+ * The new memory has no protection controller (MPC) in front of it.
+ */
+void board_memory_resize(const struct memory_size *sizes);
+
+/** QEMU's name for the replacement of a memory, or NULL if it is as the table says. */
+const char *board_memory_block(const struct board_memory *row);
+
+#endif
