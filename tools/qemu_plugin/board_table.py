@@ -5,11 +5,13 @@ A file may define several boards: entries of [boards.NAME] override those of the
 it names in `parts`, a later one those of an earlier one, and all of them the top of the file.
 """
 
+import re
 import sys
 import tomllib
+from collections.abc import Iterable
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -17,17 +19,32 @@ from ethosu_tools.boards.files import over  # noqa: E402
 
 Table = dict[str, Any]
 
-# Access to a memory by kind; the CPU reads all of them.
-KINDS = {
-    "ram": ("CPU_WRITES", "BUS_READS", "BUS_WRITES"),
-    "kept": ("CPU_WRITES", "BUS_READS", "BUS_WRITES", "KEEPS"),
-    "private": ("CPU_WRITES",),
-    "tcm": ("CPU_WRITES", "BUS_READS", "BUS_WRITES", "BUS_AT_ALIAS"),
-    "rom": ("BUS_READS",),
-    "flash": ("BUS_READS", "KEEPS"),
-    "mram": ("CPU_WRITES", "BUS_READS", "KEEPS", "TAKES_LINES"),
-    "mram-rev-a": ("CPU_WRITES", "BUS_READS", "KEEPS", "TAKES_LINES", "NO_FETCH"),
-}
+
+class Kind(NamedTuple):
+    """A row of devices.def."""
+
+    symbol: str
+    keys: frozenset[str] = frozenset()
+    """Columns of this kind alone."""
+    access: tuple[str, ...] = ()
+    """Bits of a memory."""
+
+
+def kinds(text: str, sort: str) -> dict[str, Kind]:
+    """Kinds of devices of a sort, such as UART, by their names in a board's file."""
+    found = {}
+    for row in re.findall(rf"^{sort}\((.*)\)$", text, re.MULTILINE):
+        symbol, keys, access, *_ = [*row.split(", "), "", ""]
+        kind = Kind(symbol, frozenset(keys.strip('"').split()), tuple(access.split(" | ")))
+        found[symbol.replace("_", "-") if sort == "MEMORY" else symbol] = kind
+    return found
+
+
+DEVICES = (HERE / "board/devices.def").read_text()
+UARTS, DMAS, CHIPS, MEMORIES = (
+    kinds(DEVICES, sort) for sort in ("UART", "DMA", "DEVICE", "MEMORY")
+)
+
 # Columns with one gate or several; `power` may also say that it is always on, or that nothing in
 # the table switches it on.
 GATES = ("gate", "power", "idle_clock", "xip", "protection", "master")
@@ -55,9 +72,10 @@ def gates(given: Any) -> Table:
     return {"all": rows if isinstance(rows, list) else [rows]}
 
 
-def kind(row: Table, prefix: str) -> str:
+def kind(row: Table, known: dict[str, Kind], prefix: str) -> str:
     """A row with a `kind`, which is the name of an enumerator."""
-    return f"{{.kind = {prefix}_{row['kind'].upper()}, {value(without(row, 'kind'))[1:]}"
+    symbol = known[row["kind"]].symbol
+    return f"{{.kind = {prefix}_{symbol}, {value(without(row, 'kind'))[1:]}"
 
 
 def without(row: Table, *names: str) -> Table:
@@ -68,11 +86,11 @@ def without(row: Table, *names: str) -> Table:
 def memory(name: str, row: Table) -> str:
     """A row of struct board_memory."""
     blocks = row.get("block", [])
-    access = " | ".join(f"BOARD_{bit}" for bit in KINDS[row["kind"]])
+    access = " | ".join(f"BOARD_{bit}" for bit in MEMORIES[row["kind"]].access)
     fields = {"name": name, "blocks": [blocks] if isinstance(blocks, str) else blocks or None}
-    fields |= without(row, "kind", "block")
+    fields = {"kind": row["kind"]} | fields | without(row, "kind", "block")
     fields = {key: each for key, each in fields.items() if each not in (None, "on")}
-    return f"{{.access = {access}, {value(fields)[1:]}"
+    return f"{{.access = {access}, {kind(fields, MEMORIES, 'BOARD_MEMORY')[1:]}"
 
 
 def npu(name: str, row: Table) -> str:
@@ -83,11 +101,7 @@ def npu(name: str, row: Table) -> str:
 
 def start(table: Table) -> Table:
     """Where the CPU starts: at `vectors`, or at what `start` says."""
-    if "start" not in table:
-        return {"vectors": table["vectors"]}
-    if table["start"] != FIRST_SECTION:
-        raise ValueError(f"start is {table['start']!r}, expected {FIRST_SECTION!r}")
-    return {"starts_first_section": True}
+    return {"starts_first_section": True} if "start" in table else {"vectors": table["vectors"]}
 
 
 def chip(symbol: str, table: Table) -> str:
@@ -95,46 +109,132 @@ def chip(symbol: str, table: Table) -> str:
     registers = ", ".join(value({"name": name} | row) for name, row in table["registers"].items())
     after = table.get("after_reset", {}).items()
     values = value([{"address": int(address, 0), "value": each} for address, each in after])
-    devices = "".join(
-        f"    {name}_create({value(base)});\n" for name, base in table.get("devices", {}).items()
+    devices = ", ".join(
+        kind({"kind": name, "base": base}, CHIPS, "BOARD_DEVICE")
+        for name, base in table.get("devices", {}).items()
     )
-    add = f"static void {symbol}_add_devices(void)\n{{\n{devices}}}\n" if devices else ""
     numbers = ("irqs", "clock_hz", "closed_ms", "boot", "aliases")
     fields = value({name: table[name] for name in numbers if name in table} | start(table))[1:-1]
     return (
-        f"{add}static const struct board_registers {symbol}_registers[] = {{{registers}}};\n"
+        f"static const struct board_registers {symbol}_registers[] = {{{registers}}};\n"
         f"static const struct board_value {symbol}_after_reset[{len(after) or 1}] = {values};\n"
         f"static const struct board_chip {symbol}_chip = {{{fields}, "
-        f".uart = {kind(table['uart'], 'BOARD_UART')}, .registers = {symbol}_registers, "
+        f".uart = {kind(table['uart'], UARTS, 'BOARD_UART')}, .registers = {symbol}_registers, "
         f".registers_count = {len(table['registers'])}, .after_reset = {symbol}_after_reset, "
-        f".after_reset_count = {len(after)}"
-        + (f", .add_devices = {symbol}_add_devices}};\n" if devices else "};\n")
+        f".after_reset_count = {len(after)}, .devices = {{{devices}}}}};\n"
     )
 
 
-def check(name: str, table: Table) -> None:
-    """Refuse columns that the emulator would ignore."""
-    dma = table.get("dma", {})
-    if "master" in dma and dma["kind"] != "pl081":
-        raise ValueError(
-            f"{name}: [dma] has `master`, expected of kind 'pl081' only, found {dma['kind']!r}"
-        )
-    for memory, row in table["memories"].items():
-        if "kept_from" in row and "KEEPS" not in KINDS[row["kind"]]:
-            kinds = ", ".join(repr(kind) for kind in KINDS if "KEEPS" in KINDS[kind])
-            raise ValueError(
-                f"{name}: memory {memory!r} has `kept_from`, expected with kind {kinds} only, "
-                f"found {row['kind']!r}"
-            )
-        if "protection" in row and "xip" not in row:
-            raise ValueError(
-                f"{name}: memory {memory!r} has `protection`, expected with `xip` only"
-            )
+# --- What a board's file may have ---------------------------------------------------------
+
+FILE = {"default", "parts", "boards"}
+ANY = {"machine", "page", "security", "memories", "npus", "dma"}
+CHIP = {"vectors", "start", "irqs", "clock_hz", "closed_ms", "devices", "aliases", "boot"}
+CHIP |= {"registers", "after_reset", "uart"}
+SECURITY = ("secure", "non-secure", "any")
+
+GATE = {"address", "mask", "value"}
+# Columns of rows; kinds of devices have more.
+MEMORY = {"kind", "block", "base", "alias", "size", "starts_with"}
+CHIP_MEMORY = {"power", "powered_from", "idle_clock", "xip", "protection"}
+NPU = {"config", "base", "irq", "gate", "protection", "master", "m0", "m1", "adapters"}
+UART = {"kind", "base", "irq"}
+DMA = {"kind", "base", "irq", "gate", "protection"}
+# Columns that nothing reads without another one.
+NEEDS = {"protection": "xip", "powered_from": "power", "stack": "stage", "leaves": "stage"}
+
+
+def named(names: Iterable[str]) -> str:
+    """Names for a message."""
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+def refuse(where: str, row: Table, known: Iterable[str], of: str = "") -> None:
+    """Refuse columns that nothing would read."""
+    for key in row:
+        if key not in known:
+            raise ValueError(f"{where} has `{key}`; known{of}: {named(known)}")
+
+
+def choice(where: str, name: str, given: Any, known: Iterable[str]) -> None:
+    """Refuse a value that is none of those known."""
+    if given not in known:
+        raise ValueError(f"{where}: {name} is {given!r}; known: {', '.join(map(repr, known))}")
+
+
+def check_gates(where: str, row: Table, names: Iterable[str]) -> None:
+    """The gates among the columns of a row."""
+    for name in row.keys() & names:
+        if isinstance(row[name], str):
+            choice(where, f"`{name}`", row[name], STATES)
+            continue
+        for gate in row[name] if isinstance(row[name], list) else [row[name]]:
+            refuse(f"{where}: `{name}`", gate, GATE)
+
+
+def check_needs(where: str, row: Table) -> None:
+    """Columns that come with another one."""
+    for key in row.keys() & NEEDS.keys():
+        if NEEDS[key] not in row:
+            raise ValueError(f"{where} has `{key}`, expected with `{NEEDS[key]}` only")
+
+
+def check_kind(where: str, row: Table, common: set[str], known: dict[str, Kind]) -> None:
+    """A row that has a kind."""
+    if "kind" not in row:
+        raise ValueError(f"{where} has no `kind`; known: {', '.join(map(repr, known))}")
+    choice(where, "`kind`", row["kind"], known)
+    refuse(where, row, common | known[row["kind"]].keys, f" of kind {row['kind']!r}")
+    check_gates(where, row, {*GATES, "pins", "reset"})
+
+
+def check_chip(where: str, table: Table) -> None:
+    """The entries of a chip that the plugin builds."""
+    if "start" in table:
+        choice(where, "`start`", table["start"], (FIRST_SECTION,))
+        if "vectors" in table:
+            raise ValueError(f"{where} has `vectors`, expected without `start` only")
+    refuse(f"{where}: `devices`", table.get("devices", {}), CHIPS)
+    check_kind(f"{where}: [uart]", table["uart"], UART, UARTS)
+    for name, row in table["registers"].items():
+        refuse(f"{where}: registers {name!r}", row, {"base", "size"})
+    for row in table.get("aliases", ()):
+        refuse(f"{where}: `aliases`", row, {"base", "of", "size"})
+    boot = table.get("boot", {})
+    refuse(f"{where}: [boot]", boot, {"stage", "stack", "leaves"})
+    check_needs(f"{where}: [boot]", boot)
+    for row in boot.get("leaves", ()):
+        refuse(f"{where}: `leaves`", row, {"address", "value"})
+
+
+def check(where: str, table: Table) -> None:
+    """Refuse what the emulator would ignore."""
+    is_chip = table["machine"] == "none"
+    known = ANY | (CHIP if is_chip else set())
+    refuse(where, without(table, *FILE), known, f" with machine {table['machine']!r}")
+    if "security" in table:
+        choice(where, "`security`", table["security"], SECURITY)
+    for name, row in table["memories"].items():
+        columns = MEMORY | (CHIP_MEMORY if is_chip else set())
+        check_kind(f"{where}: memory {name!r}", row, columns, MEMORIES)
+        check_needs(f"{where}: memory {name!r}", row)
+    for name, row in table["npus"].items():
+        refuse(f"{where}: NPU {name!r}", row, NPU)
+        check_gates(f"{where}: NPU {name!r}", row, GATES)
+        for port in row.keys() & {"m0", "m1"}:
+            refuse(f"{where}: NPU {name!r}: `{port}`", row[port], {"first", "last"})
+    for name in table.keys() & {"dma", "page"}:
+        if not table[name].get("base"):
+            raise ValueError(f"{where}: [{name}] has no `base`")
+    refuse(f"{where}: `page`", table.get("page", {}), {"base", "irq"})
+    if "dma" in table:
+        check_kind(f"{where}: [dma]", table["dma"], DMA, DMAS)
+    if is_chip:
+        check_chip(where, table)
 
 
 def board(name: str, symbol: str, table: Table) -> tuple[str, str]:
     """The definitions of a board, and its row."""
-    check(name, table)
     memories = ",\n    ".join(memory(*each) for each in table["memories"].items())
     parts = f"static const struct board_memory {symbol}_memories[] = {{\n    {memories}}};\n"
     fields = {
@@ -145,7 +245,7 @@ def board(name: str, symbol: str, table: Table) -> tuple[str, str]:
         "npus": "{" + ", ".join(npu(*each) for each in table["npus"].items()) + "}",
     }
     if "dma" in table:
-        fields["dma"] = kind(table["dma"], "DMA")
+        fields["dma"] = kind(table["dma"], DMAS, "DMA")
     if "page" in table:
         fields["page"] = value(table["page"])
     if table["machine"] == "none":
@@ -156,15 +256,28 @@ def board(name: str, symbol: str, table: Table) -> tuple[str, str]:
     return parts, "{" + ", ".join(f".{key} = {text}" for key, text in fields.items()) + "}"
 
 
+def merged(path: Path, file: Table) -> list[tuple[str, Table]]:
+    """The boards of a file, each with its parts and the top of the file."""
+    parts = file.get("parts", {})
+    used = {part for own in file["boards"].values() for part in own.get("parts", ())}
+    refuse(f"{path.name}: [parts]", parts, used, ", what a board names")
+    refuse(f"{path.name}: a board", dict.fromkeys(used), parts, " in [parts]")
+    for rows, known in ((parts, ANY | CHIP), (file["boards"], ANY | CHIP | {"parts"})):
+        for name, row in rows.items():
+            refuse(f"{path.name}: {name}", row, known)
+    found = []
+    for name, own in file["boards"].items():
+        layers = [*(parts[part] for part in own.get("parts", ())), own]
+        found.append((name, reduce(over, layers, file)))
+        check(f"{path.name}: {name}", found[-1][1])
+    return found
+
+
 def tables(folder: Path) -> list[tuple[str, Table]]:
     """All boards: the default one first."""
-    files = [tomllib.loads(path.read_text()) for path in sorted(folder.glob("*.toml"))]
-    boards = []
-    for file in sorted(files, key=lambda table: not table.get("default")):
-        for name, own in file["boards"].items():
-            layers = [*(file["parts"][part] for part in own.get("parts", ())), own]
-            boards.append((name, reduce(over, layers, file)))
-    return boards
+    files = [(path, tomllib.loads(path.read_text())) for path in sorted(folder.glob("*.toml"))]
+    files.sort(key=lambda file: not file[1].get("default"))
+    return [board for file in files for board in merged(*file)]
 
 
 def source(folder: Path) -> str:
@@ -176,7 +289,7 @@ def source(folder: Path) -> str:
         rows.append(row)
     return (
         "// SPDX-License-Identifier: MIT\n// Generated by board_table.py from boards/*.toml.\n"
-        f'#include "board/board.h"\n#include "start/machine_none.h"\n\n{parts}'
+        f'#include "board/board.h"\n\n{parts}'
         "const struct board boards[] = {\n" + "".join(f"    {row},\n" for row in rows) + "};\n"
         "const size_t board_count = sizeof boards / sizeof boards[0];\n"
     )  # fmt: skip
@@ -186,5 +299,5 @@ if __name__ == "__main__":
     try:
         text = source(HERE / "boards")
     except (KeyError, ValueError) as error:
-        sys.exit(f"tools/qemu_plugin/boards: {type(error).__name__}: {error}")
+        sys.exit(f"tools/qemu_plugin/boards/{error}")
     Path(sys.argv[1]).write_text(text)

@@ -84,6 +84,11 @@ static const struct convention conventions[] = {
 
 static const struct convention *used = conventions;
 
+bool qemu_release_before(struct qemu_release one, struct qemu_release other)
+{
+    return one.major != other.major ? one.major < other.major : one.minor < other.minor;
+}
+
 int callbacks_claim(struct qemu_release release)
 {
     size_t i = CONVENTION_COUNT - 1;

@@ -11,6 +11,9 @@
 
 #include "base/qemu_api.h"
 
+/** By major and minor number. */
+bool qemu_release_before(struct qemu_release one, struct qemu_release other);
+
 /** The level that the plugin claims to be made for, from the release of the QEMU that loads it. */
 int callbacks_claim(struct qemu_release release);
 

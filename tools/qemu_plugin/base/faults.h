@@ -33,12 +33,4 @@ bool fault_delay(const struct fault *fault, void (*inject)(const struct fault *f
 /** Cancel pending faults of this device and name. */
 void fault_cancel(const struct fault *fault);
 
-/**
- * Inject a fault into its device, now or later; in plugin.c, which has the devices. Replaces a
- * pending fault of the same name.
- *
- * @return  false if the text is malformed, or the device or fault is unknown
- */
-bool faults_inject(const char *text);
-
 #endif

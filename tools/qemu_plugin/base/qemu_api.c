@@ -41,11 +41,6 @@ static struct qemu_release release(void)
     return found;
 }
 
-bool qemu_release_before(struct qemu_release one, struct qemu_release other)
-{
-    return one.major != other.major ? one.major < other.major : one.minor < other.minor;
-}
-
 __attribute__((constructor)) static void choose_version(void)
 {
     qemu_plugin_version = callbacks_claim(release());

@@ -310,9 +310,6 @@ static inline void virtual_timer_stop(struct virtual_timer *timer)
     timer_del((QEMUTimer *)timer->memory);
 }
 
-/** By major and minor number. */
-bool qemu_release_before(struct qemu_release one, struct qemu_release other);
-
 /**
  * Is this QEMU, with this level of the plugin API, one that the plugin knows? If not, it says so.
  *

@@ -10,10 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dma/dma_device.h"
 #include "board/gate.h"
-#include "npu/npu_device.h"
-#include "pc/emulator_device.h"
+#include "board/slots.h"
 
 /* Limits of a board. */
 #define BOARD_NPUS_MAX 2
@@ -21,6 +19,7 @@
 #define BOARD_REGISTERS_MAX 8
 #define BOARD_LEAVES_MAX 32
 #define BOARD_ALIASES_MAX 2
+#define BOARD_DEVICES_MAX 4
 
 /** Allowed accesses to a memory; bits. The CPU can read all. */
 enum board_access {
@@ -29,13 +28,19 @@ enum board_access {
     BOARD_BUS_WRITES = 1 << 2,
     BOARD_BUS_AT_ALIAS = 1 << 3, /**< NPU and DMA access it only at `alias`, like the CPU's TCMs */
     BOARD_KEEPS = 1 << 4,        /**< non-volatile from `kept_from` on */
-    BOARD_TAKES_LINES = 1 << 5,  /**< stores of whole lines only, see mram.h */
-    BOARD_NO_FETCH = 1 << 6,     /**< these are lost if the CPU executes code from it meanwhile */
+    BOARD_NO_FETCH =
+        1 << 5, /**< MRAM: stores are lost if the CPU executes code from it meanwhile */
+};
+
+enum board_memory_kind {
+#define MEMORY(kind, keys, access, init) BOARD_MEMORY_##kind,
+#include "board/devices.def"
 };
 
 /** A memory of the board. */
 struct board_memory {
     const char *name;
+    enum board_memory_kind kind;
     /** names of QEMU's adjacent RAM blocks; none for the machine's main RAM, or if created here */
     const char *blocks[2];
     uint32_t base;
@@ -53,20 +58,6 @@ struct board_memory {
 
 /** Accesses that memories accept. */
 enum board_security { BOARD_SECURITY_SECURE, BOARD_SECURITY_NON_SECURE, BOARD_SECURITY_ANY };
-
-/** A kind of UART. */
-enum board_uart_kind { BOARD_UART_16550, BOARD_UART_CMSDK, BOARD_UART_NUMAKER, BOARD_UART_SCB };
-
-struct board_uart {
-    enum board_uart_kind kind;
-    uint32_t base;
-    unsigned irq;
-    unsigned sent_irq; /**< CMSDK, whose `irq` is for received bytes */
-    struct gates gate;
-    struct gate pins;  /**< SCB: settings of its pins */
-    uint32_t clock_hz; /**< CMSDK, SCB: of its clock before the divider */
-    uint32_t divider;  /**< SCB: address of the divider's register */
-};
 
 /** Registers that only store the values written. */
 struct board_registers {
@@ -109,7 +100,7 @@ struct board_chip {
     size_t registers_count;
     const struct board_value *after_reset;
     size_t after_reset_count;
-    void (*add_devices)(void); /**< create chip-specific devices; may be NULL */
+    struct board_device devices[BOARD_DEVICES_MAX]; /**< unused without `base` */
 };
 
 struct board {

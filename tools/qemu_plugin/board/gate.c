@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-#include "start/machine_none.h"
+#include "board/registers.h"
 
 bool gate_is_open(const struct gate *gate)
 {
-    return (machine_none_load(gate->address) & gate->mask) == gate->value;
+    return (registers_load(gate->address) & gate->mask) == gate->value;
 }
 
 bool gates_are_open(const struct gates *gates)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "board/board.h"
-#include "start/machine_none.h"
 #include "base/message.h"
+#include "base/region.h"
+#include "board/board.h"
 
 /** Objects of a QEMU machine that devices connect to. */
 struct kind {
@@ -69,15 +69,6 @@ bool machine_in_access(void)
 
 /** Result of a bus access: done, or no device responds. */
 enum { ANSWER_DONE = 0, ANSWER_NOBODY = 2 };
-
-MemoryRegion *machine_new_region(void)
-{
-    MemoryRegion *region = calloc(1, MEMORY_REGION_ROOM);
-    if (!region) {
-        fatal("no memory for a region of the machine");
-    }
-    return region;
-}
 
 /* --- Windows ------------------------------------------------------------------ */
 
@@ -142,7 +133,7 @@ void machine_map(const struct machine_window *window, void *device)
     }
     mapping->window = *window;
     mapping->device = device;
-    MemoryRegion *region = machine_new_region();
+    MemoryRegion *region = region_new();
     memory_region_init_io(region, NULL, &window_ops, mapping, window->name, window->size);
     memory_region_add_subregion_overlap(window->view ? window->view : get_system_memory(),
                                         window->base, region, MACHINE_OVER_DEVICES);
@@ -199,7 +190,7 @@ MemoryRegion *machine_map_hole(enum machine_hole hole, MemoryRegion *bus, const 
         [MACHINE_EMPTY] = -2000,
         [MACHINE_SILENT] = -2000,
     };
-    MemoryRegion *region = machine_new_region();
+    MemoryRegion *region = region_new();
     memory_region_init_io(region, NULL, &ops, (void *)(uintptr_t)hole, name, size);
     memory_region_add_subregion_overlap(bus, base, region, priorities[hole]);
     return region;

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "board/gate.h"
 #include "base/qemu_api.h"
+#include "board/gate.h"
 
 /** QEMU's own stubs for unimplemented devices have priority -1000, its devices 0. */
 #define MACHINE_OVER_DEVICES 10
@@ -56,9 +56,6 @@ enum machine_hole {
 /** Map a hole, which exists while the region is enabled. */
 MemoryRegion *machine_map_hole(enum machine_hole hole, MemoryRegion *bus, const char *name,
                                uint32_t base, uint64_t size);
-
-/** Allocate a region of the machine; never freed. */
-MemoryRegion *machine_new_region(void);
 
 /** Is this thread in a CPU access to one of these windows? If so, the CPU is stopped. */
 bool machine_in_access(void);

@@ -5,7 +5,8 @@
  * refusals, interrupts, operating modes.
  */
 #include "board/machine.h"
-#include "start/machine_none.h"
+#include "board/registers.h"
+#include "chip/chip.h"
 
 #define WINDOW_SIZE 0x1000u
 
@@ -16,14 +17,14 @@ static uint32_t base_address;
 static uint32_t read_register(void *context, uint32_t offset)
 {
     (void)context;
-    return machine_none_load(base_address + (offset == STATUS ? POLICY : offset));
+    return registers_load(base_address + (offset == STATUS ? POLICY : offset));
 }
 
 static void write_register(void *context, uint32_t offset, uint32_t value)
 {
     (void)context;
     if (offset != STATUS) {
-        machine_none_store(base_address + offset, value);
+        registers_store(base_address + offset, value);
     }
 }
 

@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "board/gate.h"
-#include "board/machine.h"
-#include "start/machine_none.h"
 #include "base/message.h"
 #include "base/qemu_api.h"
+#include "base/region.h"
+#include "board/gate.h"
+#include "board/machine.h"
+#include "board/registers.h"
+#include "memory/board_power.h"
 
 #define REGISTERS_SIZE 0x1000u
 
@@ -119,11 +121,8 @@ static bool is_protected(void)
     return !gates_are_open(&ssi.memory->protection);
 }
 
-void dw_ssi_update(void)
+static void update(void)
 {
-    if (!ssi.memory) {
-        return;
-    }
     const char *lacks = !is_on() ? NULL : is_protected() ? "the protection" : why_not();
     if (lacks) {
         message(MESSAGE_GUEST_ERROR, "%s is not readable, wrong or missing: %s", ssi.memory->name,
@@ -136,7 +135,8 @@ void dw_ssi_update(void)
     }
 }
 
-bool dw_ssi_maps(const struct board_memory *memory)
+/** Does this memory respond as memory? From any thread. */
+static bool maps(const struct board_memory *memory)
 {
     return memory != ssi.memory || __atomic_load_n(&ssi.mapped, __ATOMIC_ACQUIRE);
 }
@@ -165,7 +165,7 @@ static void reset(void *opaque)
 {
     (void)opaque;
     memset(ssi.registers, 0, sizeof ssi.registers);
-    dw_ssi_update();
+    update();
 }
 
 static MemoryRegion *add_window(uint32_t base)
@@ -177,7 +177,7 @@ static MemoryRegion *add_window(uint32_t base)
         .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
         .impl = {.min_access_size = 4, .max_access_size = 4},
     };
-    MemoryRegion *region = machine_new_region();
+    MemoryRegion *region = region_new();
     memory_region_init_io(region, NULL, &ops, NULL, "flash-controller", ssi.memory->size);
     memory_region_add_subregion_overlap(get_system_memory(), base, region, MACHINE_OVER_DEVICES);
     return region;
@@ -191,12 +191,16 @@ void dw_ssi_create(void)
             ssi.memory = memory;
             ssi.windows[0] = add_window(memory->base);
             ssi.windows[1] = memory->alias ? add_window(memory->alias) : NULL;
-            machine_none_watch(memory->xip.all[0].address);
+            registers_watch(memory->xip.all[0].address);
             for (size_t j = 0; j < GATES_MAX; j++) {
-                machine_none_watch(memory->protection.all[j].address);
+                registers_watch(memory->protection.all[j].address);
             }
-            qemu_register_reset(reset, NULL);
         }
+    }
+    if (ssi.memory) {
+        registers_on_change(update);
+        board_power_mapped_by(maps);
+        qemu_register_reset(reset, NULL);
     }
 }
 
@@ -209,6 +213,6 @@ bool dw_ssi_inject(const char *fault, unsigned count)
         return false;
     }
     *flag = count > 0;
-    dw_ssi_update();
+    update();
     return true;
 }

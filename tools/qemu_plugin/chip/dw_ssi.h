@@ -14,12 +14,6 @@
 /** Create the controller of the board's memory with `xip`, if it has one. */
 void dw_ssi_create(void);
 
-/** A register of the system has changed. */
-void dw_ssi_update(void);
-
-/** Does this memory respond as memory? From any thread. */
-bool dw_ssi_maps(const struct board_memory *memory);
-
 /**
  * Faults of the flash chip: "no-quad", its quad mode is off, so two of four data lines have other
  * functions; "dead", it does not answer. `count` of 0 ends the fault.

@@ -15,14 +15,14 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "cpu/cache.h"
+#include "base/message.h"
+#include "base/qemu_api.h"
 #include "board/gate.h"
 #include "board/machine.h"
-#include "start/machine_none.h"
-#include "base/message.h"
+#include "chip/chip.h"
 #include "chip/numaker_system.h"
+#include "cpu/cache.h"
 #include "memory/power_cut.h"
-#include "base/qemu_api.h"
 
 #define WINDOW_SIZE 0x1000u
 #define FLASH_START 0x00100000u

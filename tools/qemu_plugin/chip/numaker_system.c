@@ -12,10 +12,12 @@
 
 #include <stddef.h>
 
-#include "board/machine.h"
-#include "start/machine_none.h"
 #include "base/message.h"
 #include "base/qemu_api.h"
+#include "board/machine.h"
+#include "board/registers.h"
+#include "chip/chip.h"
+#include "cpu/core_clock.h"
 
 #define SIZE 0x3000u
 
@@ -66,12 +68,12 @@ static struct {
 
 static uint32_t get(uint32_t offset)
 {
-    return machine_none_load(registers_base + offset);
+    return registers_load(registers_base + offset);
 }
 
 static void set(uint32_t offset, uint32_t value)
 {
-    machine_none_store(registers_base + offset, value);
+    registers_store(registers_base + offset, value);
 }
 
 bool numaker_system_unlocked(void)
@@ -159,7 +161,7 @@ static void update_core(void)
                 HZ_LEVEL_1);
     }
     if (hertz) {
-        machine_none_set_clock(hertz);
+        core_clock_set(hertz);
     } else {
         message(MESSAGE_GUEST_ERROR, "system: the core's clock source is off");
     }

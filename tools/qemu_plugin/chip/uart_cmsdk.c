@@ -3,15 +3,15 @@
  * The UART of Arm's Cortex-M System Design Kit, QEMU's own device. Two interrupts of its five are
  * connected, as firmware for the FVP uses them.
  */
-#include "board/machine.h"
 #include "base/message.h"
 #include "base/qemu_api.h"
-#include "chip/uart_line.h"
+#include "board/machine.h"
+#include "chip/chip.h"
 
 /** Outputs of QEMU's device, hw/char/cmsdk-apb-uart.c. */
 enum { OUTPUT_SENT, OUTPUT_RECEIVED };
 
-void cmsdk_uart_create(const struct board_uart *uart)
+void uart_cmsdk_create(const struct board_uart *uart)
 {
     Object *device = qdev_new("cmsdk-apb-uart");
     qdev_prop_set_chr(device, "chardev", serial_hd(0));

@@ -2,8 +2,8 @@
 /** The line of an emulated UART. */
 #include "chip/uart_line.h"
 
-#include "board/machine.h"
 #include "base/message.h"
+#include "board/machine.h"
 
 static CharFrontend *frontend(struct uart_line *line)
 {

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "board/board.h"
 #include "base/qemu_api.h"
+#include "board/board.h"
 
 #define UART_LINE_ROOM 128u
 /** Bytes of a UART's registers. */
@@ -45,12 +45,5 @@ void uart_line_accept(struct uart_line *line);
 
 /** Within 2 % of a usual terminal speed? */
 bool uart_line_is_standard_speed(uint32_t bits_per_second);
-
-/* --- The kinds of UART ---------------------------------------------------------- */
-
-/** Create one in the machine. To add a kind, add a file NAME_uart.c and a row in machine_none.c. */
-void cmsdk_uart_create(const struct board_uart *uart);
-void numaker_uart_create(const struct board_uart *uart);
-void scb_uart_create(const struct board_uart *uart);
 
 #endif

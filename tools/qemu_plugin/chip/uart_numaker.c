@@ -13,10 +13,11 @@
  */
 #include <string.h>
 
-#include "board/machine.h"
-#include "start/machine_none.h"
-#include "chip/numaker_system.h"
 #include "base/qemu_api.h"
+#include "board/machine.h"
+#include "board/registers.h"
+#include "chip/chip.h"
+#include "chip/numaker_system.h"
 #include "chip/uart_line.h"
 
 #define FIFO_SIZE 16u
@@ -66,7 +67,7 @@ static uint32_t speed(void)
 
 static const char *line_error(void)
 {
-    if ((machine_none_load(PINS) & PINS_MASK) != PINS_UART0) {
+    if ((registers_load(PINS) & PINS_MASK) != PINS_UART0) {
         return "no pin is connected";
     }
     if ((uart.registers[LINE / 4] & LINE_FORMAT) != EIGHT_BITS_NO_PARITY) {
@@ -147,7 +148,7 @@ static void reset(void *opaque)
     update_irq();
 }
 
-void numaker_uart_create(const struct board_uart *slot)
+void uart_numaker_create(const struct board_uart *slot)
 {
     uart.slot = slot;
     uart.line = (struct uart_line){.size = FIFO_SIZE, .error = line_error, .update = update_irq};

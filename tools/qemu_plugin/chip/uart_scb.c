@@ -8,9 +8,10 @@
  */
 #include <string.h>
 
-#include "board/machine.h"
-#include "start/machine_none.h"
 #include "base/qemu_api.h"
+#include "board/machine.h"
+#include "board/registers.h"
+#include "chip/chip.h"
 #include "chip/uart_line.h"
 
 enum scb_register {
@@ -57,7 +58,7 @@ static uint32_t reg(enum scb_register offset)
 
 static uint32_t speed(void)
 {
-    const uint32_t divisor = DIVISOR(machine_none_load(uart.slot->divider));
+    const uint32_t divisor = DIVISOR(registers_load(uart.slot->divider));
     return uart.slot->clock_hz / divisor / CTRL_OVERSAMPLING(reg(CTRL));
 }
 
@@ -131,7 +132,7 @@ static void reset(void *opaque)
     update();
 }
 
-void scb_uart_create(const struct board_uart *slot)
+void uart_scb_create(const struct board_uart *slot)
 {
     uart.slot = slot;
     uart.line = (struct uart_line){.size = 128, .error = line_error, .update = update};

@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "board/board.h"
 #include "board/machine.h"
-#include "base/message.h"
 #include "cpu/mpu.h"
 
 #define PAGE_SIZE 4096u

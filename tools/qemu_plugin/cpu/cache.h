@@ -9,9 +9,9 @@
 #ifndef CACHE_H
 #define CACHE_H
 
+#include "base/qemu_api.h"
 #include "coherence.h"
 #include "memory/guest_memory.h"
-#include "base/qemu_api.h"
 
 /**
  * Copy the memories if a coherence mode is selected; on failure ends QEMU with an error message.

@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/message.h"
+#include "base/qemu_api.h"
+#include "board/machine.h"
 #include "cpu/cache.h"
 #include "cpu/code_check.h"
-#include "board/machine.h"
-#include "base/message.h"
 #include "cpu/mpu.h"
-#include "base/qemu_api.h"
 
 enum system_register {
     AIRCR = 0xE000ED0C,

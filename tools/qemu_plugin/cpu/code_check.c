@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "cpu/cache.h"
 #include "base/message.h"
+#include "cpu/cache.h"
 
 /** Number of code lines remembered; a new line replaces another in the same slot. */
 #define LINE_COUNT 16384u

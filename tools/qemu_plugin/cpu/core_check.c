@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "memory/guest_memory.h"
 #include "base/message.h"
+#include "memory/guest_memory.h"
 
 /** QEMU takes them for SMMLS without an addend, and for SMMLA and SMMLAR with the PC as result. */
 static const struct {

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "coherence.h"
 #include "base/qemu_api.h"
+#include "coherence.h"
 
 /** The MPU's registers in the System Control Space. */
 #define MPU_BASE 0xE000ED90u

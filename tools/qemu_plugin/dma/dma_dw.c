@@ -9,11 +9,11 @@
  */
 #include <string.h>
 
-#include "cpu/cache.h"
-#include "dma/dma_kind.h"
-#include "board/machine.h"
 #include "base/message.h"
 #include "base/qemu_api.h"
+#include "board/machine.h"
+#include "cpu/cache.h"
+#include "dma/dma_kind.h"
 
 #define WINDOW_SIZE 0x10000u
 #define CHANNEL_COUNT 16u

@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "cpu/cache.h"
-#include "dma/dma_kind.h"
-#include "board/machine.h"
 #include "base/message.h"
 #include "base/qemu_api.h"
+#include "board/machine.h"
+#include "cpu/cache.h"
+#include "dma/dma_kind.h"
 
 #define WINDOW_SIZE 0x1000u
 

@@ -4,35 +4,28 @@
 
 #include <stdio.h>
 
-#include "board/machine.h"
 #include "base/message.h"
-#include "memory/mram.h"
+#include "base/region.h"
+#include "board/machine.h"
 
-MemoryRegion *board_memory_create_ram(const char *name, uint32_t base, uint32_t size, int priority)
+void ram_init(MemoryRegion *region, const struct board_memory *memory)
 {
-    MemoryRegion *region = machine_new_region();
-    memory_region_init_ram(region, NULL, name, size, NULL);
-    memory_region_add_subregion_overlap(get_system_memory(), base, region, priority);
-    return region;
+    memory_region_init_ram(region, NULL, memory->blocks[0], memory->size, NULL);
 }
 
-static MemoryRegion *create_mram(const struct board_memory *memory, int priority)
-{
-    MemoryRegion *region = machine_new_region();
-    mram_init(region, memory);
-    memory_region_add_subregion_overlap(get_system_memory(), memory->base, region, priority);
-    return region;
-}
+static void (*const kinds[])(MemoryRegion *region, const struct board_memory *memory) = {
+#define MEMORY(kind, keys, access, init) [BOARD_MEMORY_##kind] = init##_init,
+#include "board/devices.def"
+};
 
 void board_memory_create(const struct board_memory *memory, int priority)
 {
-    MemoryRegion *region =
-        memory->access & BOARD_TAKES_LINES
-            ? create_mram(memory, priority)
-            : board_memory_create_ram(memory->blocks[0], memory->base, memory->size, priority);
+    MemoryRegion *region = region_new();
+    kinds[memory->kind](region, memory);
+    memory_region_add_subregion_overlap(get_system_memory(), memory->base, region, priority);
     memory_region_set_readonly(region, !(memory->access & BOARD_CPU_WRITES));
     if (memory->alias) {
-        MemoryRegion *alias = machine_new_region();
+        MemoryRegion *alias = region_new();
         memory_region_init_alias(alias, NULL, memory->blocks[0], region, 0, memory->size);
         memory_region_add_subregion_overlap(get_system_memory(), memory->alias, alias, priority);
     }
@@ -73,12 +66,12 @@ static void replace(const struct board_memory *row, uint32_t bytes)
     }
     char *name = names[row - board()->memories];
     snprintf(name, sizeof names[0], "ethosu-%s", row->name);
-    MemoryRegion *memory = machine_new_region();
+    MemoryRegion *memory = region_new();
     memory_region_init_ram(memory, NULL, name, bytes, NULL);
     memory_region_set_readonly(memory, !(row->access & BOARD_CPU_WRITES));
     memory_region_add_subregion_overlap(buses, row->base, memory, MACHINE_OVER_DEVICES);
     if (row->alias) {
-        MemoryRegion *alias = machine_new_region();
+        MemoryRegion *alias = region_new();
         memory_region_init_alias(alias, NULL, name, memory, 0, bytes);
         memory_region_add_subregion_overlap(buses, row->alias, alias, MACHINE_OVER_DEVICES);
     }

@@ -5,11 +5,13 @@
 
 #include <stdint.h>
 
-#include "board/board.h"
 #include "base/qemu_api.h"
+#include "board/board.h"
 
-/** Create RAM at an address. */
-MemoryRegion *board_memory_create_ram(const char *name, uint32_t base, uint32_t size, int priority);
+/** Initialise `region` as a memory of this kind. */
+#define MEMORY(kind, keys, access, init) \
+    void init##_init(MemoryRegion *region, const struct board_memory *memory);
+#include "board/devices.def"
 
 /** Create a memory of the board's table and its alias; `priority` is above QEMU's regions there. */
 void board_memory_create(const struct board_memory *memory, int priority);

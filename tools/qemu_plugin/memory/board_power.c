@@ -5,10 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "chip/dw_ssi.h"
-#include "board/machine.h"
-#include "start/machine_none.h"
 #include "base/message.h"
+#include "board/machine.h"
+#include "board/registers.h"
 
 /** A range of addresses that does not respond while its memory is off. */
 static struct hole {
@@ -26,6 +25,14 @@ static struct {
 
 #define LOOKS 20
 #define LOOK_NS 230000 /**< not a fraction of a tick of the guest's clock */
+
+/** Of the memory behind a controller; NULL without one. */
+static bool (*maps)(const struct board_memory *memory);
+
+void board_power_mapped_by(bool (*controller)(const struct board_memory *memory))
+{
+    maps = controller;
+}
 
 static bool has_gates(const struct gates *gates)
 {
@@ -50,6 +57,14 @@ static void look(void *context)
     }
 }
 
+static void update(void)
+{
+    for (size_t i = 0; i < hole_count; i++) {
+        bool on = gates_are_open(&holes[i].memory->power);
+        memory_region_set_enabled(holes[i].region, !on);
+    }
+}
+
 void board_power_create(void)
 {
     for (size_t i = 0; i < board()->memory_count; i++) {
@@ -62,19 +77,12 @@ void board_power_create(void)
             add_hole(memory, memory->alias);
         }
         for (size_t j = 0; j < GATES_MAX; j++) {
-            machine_none_watch(memory->power.all[j].address);
+            registers_watch(memory->power.all[j].address);
         }
     }
     virtual_timer_create(&nap.timer, look, NULL);
-    board_power_update();
-}
-
-void board_power_update(void)
-{
-    for (size_t i = 0; i < hole_count; i++) {
-        bool on = gates_are_open(&holes[i].memory->power);
-        memory_region_set_enabled(holes[i].region, !on);
-    }
+    registers_on_change(update);
+    update();
 }
 
 /** A CPU that accesses a register is awake, whatever it did before. */
@@ -98,7 +106,7 @@ bool board_power_on(const struct board_memory *memory, uint64_t end)
         explain(memory, "is off");
         return false;
     }
-    if (!dw_ssi_maps(memory)) {
+    if (maps && !maps(memory)) {
         explain(memory, "is not mapped by its controller");
         return false;
     }

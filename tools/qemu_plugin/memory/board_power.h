@@ -14,8 +14,11 @@
 /** Create what the CPU finds in place of memories that are off: nothing responds. */
 void board_power_create(void);
 
-/** A register has changed. */
-void board_power_update(void);
+/**
+ * Ask a controller whether a memory, or what is in its place, responds to bus masters; from any
+ * thread.
+ */
+void board_power_mapped_by(bool (*controller)(const struct board_memory *memory));
 
 /** Does this memory respond to a bus master, up to this offset? From any thread. */
 bool board_power_on(const struct board_memory *memory, uint64_t end);

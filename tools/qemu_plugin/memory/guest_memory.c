@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "board/board.h"
-#include "memory/board_power.h"
-#include "memory/board_memory.h"
 #include "base/message.h"
 #include "base/qemu_api.h"
+#include "board/board.h"
+#include "memory/board_memory.h"
+#include "memory/board_power.h"
 
 struct memory {
     const struct board_memory *row;

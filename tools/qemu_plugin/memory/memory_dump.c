@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "memory/guest_memory.h"
 #include "base/message.h"
+#include "memory/guest_memory.h"
 
 static const uint8_t *find(const struct memory_dump *dump)
 {

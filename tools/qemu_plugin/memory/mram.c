@@ -11,6 +11,8 @@
 
 #include "base/callbacks.h"
 #include "base/message.h"
+#include "board/board.h"
+#include "memory/board_memory.h"
 #include "memory/power_cut.h"
 
 #define LINE 16u

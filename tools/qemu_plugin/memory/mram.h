@@ -8,11 +8,7 @@
 #ifndef MRAM_H
 #define MRAM_H
 
-#include "board/board.h"
 #include "base/qemu_api.h"
-
-/** Initialise `region` as the board's memory. */
-void mram_init(MemoryRegion *region, const struct board_memory *memory);
 
 /** Take note of the execution of a new translation block, if it is in such a memory. */
 void mram_watch(struct qemu_plugin_tb *tb);

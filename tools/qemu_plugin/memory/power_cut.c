@@ -5,9 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "start/board_faults.h"
 #include "base/message.h"
-#include "npu/npu_device.h"
 
 static struct {
     unsigned left;  /**< steps until the power fails; 0 for never */
@@ -18,6 +16,15 @@ static struct {
     bool second; /**< waiting for the step of cut-again */
     bool off;    /**< power has failed, and the machine has not been reset since */
 } power;
+
+static bool (*npu_runs)(void);
+static void (*lose_power)(void);
+
+void power_cut_create(bool (*any_npu_runs)(void), void (*lose)(void))
+{
+    npu_runs = any_npu_runs;
+    lose_power = lose;
+}
 
 /** xorshift64 */
 static uint64_t next(uint64_t *state)
@@ -53,7 +60,7 @@ bool power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size)
     if (power.off) {
         return true; // not observable
     }
-    if (npu_device_any_runs()) {
+    if (npu_runs()) {
         message(MESSAGE_GUEST_ERROR, "nvm: %u bytes change while an NPU may read them", size);
     }
     if (is_due(&power.fail, "fail", size)) {
@@ -70,7 +77,7 @@ bool power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size)
     message(MESSAGE_GUEST_ERROR, "nvm: injected fault %s, while %u bytes change",
             power.second ? "cut-again" : "cut", size);
     power.off = true;
-    board_inject("power-loss", 1);
+    lose_power();
     return true;
 }
 

@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/** Before all others: how to know whether an NPU runs, and how the board loses its power. */
+void power_cut_create(bool (*any_npu_runs)(void), void (*lose)(void));
+
 /** Write `size` bytes to non-volatile memory. @return  false if rejected */
 bool power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size);
 

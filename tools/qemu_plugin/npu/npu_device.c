@@ -11,18 +11,18 @@
 
 #include <stdlib.h>
 
-#include "board/board.h"
-#include "memory/board_power.h"
-#include "cpu/cache.h"
 #include "base/callbacks.h"
-#include "board/machine.h"
 #include "base/message.h"
-#include "npu_faults.h"
-#include "npu_sim.h"
 #include "base/qemu_api.h"
-#include "npu/timing_adapter.h"
 #include "base/watch.h"
 #include "base/worker.h"
+#include "board/board.h"
+#include "board/machine.h"
+#include "cpu/cache.h"
+#include "memory/board_power.h"
+#include "npu/timing_adapter.h"
+#include "npu_faults.h"
+#include "npu_sim.h"
 
 #define PORTS 2
 

@@ -6,27 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "board/gate.h"
+#include "board/slots.h"
 #include "npu_sim.h"
-
-/** The addresses that a port reaches: `first` to `last`, all of them if `last` is 0. */
-struct npu_reach {
-    uint32_t first;
-    uint32_t last;
-};
-
-/** An NPU of a board, and the plugin argument that selects its config. */
-struct npu_slot {
-    const char *argument; /**< "npu" */
-    const char *preset;   /**< default config; NULL for no NPU without the argument */
-    uint32_t base;
-    unsigned irq; /**< NVIC number */
-    struct gates gate;
-    struct gates protection; /**< of its registers, see machine.h */
-    struct gates master;     /**< while closed, it reads zeros and its writes are ignored */
-    struct npu_reach m0, m1; /**< by enum npu_port */
-    uint32_t adapters[2];    /**< addresses of the ports' timing adapters; 0: none */
-};
 
 /** Completion time of command streams. */
 struct npu_timing {

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "board/machine.h"
 #include "base/message.h"
+#include "board/machine.h"
 
 #define WINDOW_SIZE 0x200u
 #define VERSION_VALUE 0x1117u

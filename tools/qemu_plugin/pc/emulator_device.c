@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include "base/callbacks.h"
-#include "pc/console.h"
-#include "dma/dma_device.h"
 #include "base/faults.h"
 #include "base/fifo.h"
-#include "memory/guest_memory.h"
-#include "board/machine.h"
 #include "base/message.h"
+#include "board/machine.h"
+#include "dma/dma_run.h"
+#include "memory/guest_memory.h"
 #include "npu/npu_device.h"
+#include "pc/console.h"
 #include "pc/emulator_device.h"
 
 static struct {
@@ -24,6 +24,7 @@ static struct {
     uint32_t irq_enable;
     uint32_t received; /**< bytes, of the last RECEIVE */
     uint32_t sent;     /**< bytes, of the last SEND */
+    bool (*inject_fault)(const char *fault);
     uint32_t fault_known;
     uint32_t calls; /**< requested since the guest last read them */
     uint32_t high;  /**< high word, latched when the low word of the 64-bit counter was read */
@@ -72,7 +73,7 @@ static uint32_t read_register(void *context, uint32_t offset)
     case EMULATOR_NPU_INSN_LO:
         return latch(npu_device_last_run()->instructions);
     case EMULATOR_DMA_INSN_LO:
-        return latch(dma_device_last_run()->instructions);
+        return latch(dma_run_last()->instructions);
     case EMULATOR_INSN_HI:
     case EMULATOR_NPU_INSN_HI:
     case EMULATOR_DMA_INSN_HI:
@@ -80,7 +81,7 @@ static uint32_t read_register(void *context, uint32_t offset)
     case EMULATOR_NPU_IDLE:
         return npu_device_last_run()->idle;
     case EMULATOR_DMA_IDLE:
-        return dma_device_last_run()->idle;
+        return dma_run_last()->idle;
     case EMULATOR_FAULT_KNOWN:
         return device.fault_known;
     case EMULATOR_CALLS:
@@ -144,7 +145,7 @@ static void inject(uint32_t size)
     if (bytes) {
         memcpy(text, bytes, size);
     }
-    device.fault_known = faults_inject(text);
+    device.fault_known = device.inject_fault(text);
 }
 
 static void write_register(void *context, uint32_t offset, uint32_t value)
@@ -202,7 +203,8 @@ void emulator_device_identify(bool present)
                 present ? &device : NULL);
 }
 
-void emulator_device_create(const struct emulator_slot *slot)
+void emulator_device_create(const struct emulator_slot *slot,
+                            bool (*inject_fault)(const char *fault))
 {
     const struct machine_window window = {.name = "emulator-page",
                                           .base = slot->base,
@@ -210,6 +212,7 @@ void emulator_device_create(const struct emulator_slot *slot)
                                           .read = read_register,
                                           .write = write_register};
     device.irq = machine_irq(slot->irq);
+    device.inject_fault = inject_fault;
     machine_map(&window, NULL);
     console_start(update_irq, NULL);
 }

@@ -8,11 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Location of the registers on a board. */
-struct emulator_slot {
-    uint32_t base;
-    unsigned irq; /**< NVIC number of the console's interrupt */
-};
+#include "board/slots.h"
 
 /**
  * Let the core's EMULATOR_ID tell the guest whether the registers are there; without them it is 0,
@@ -20,8 +16,12 @@ struct emulator_slot {
  */
 void emulator_device_identify(bool present);
 
-/** Create it in the machine, and start serving the console. */
-void emulator_device_create(const struct emulator_slot *slot);
+/**
+ * Create it in the machine, and start serving the console. `inject_fault` injects one that the
+ * guest names; false if it is unknown.
+ */
+void emulator_device_create(const struct emulator_slot *slot,
+                            bool (*inject_fault)(const char *fault));
 
 /** Interrupt the guest, which then calls its function. */
 void emulator_device_call(void);

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cpu/cpu_exceptions.h"
-#include "board/machine.h"
 #include "base/message.h"
 #include "base/qemu_api.h"
+#include "board/machine.h"
+#include "cpu/cpu_exceptions.h"
 #include "pc/semihosting_files.h"
 
 #define CALL_SIZE 2u /**< of BKPT 0xAB */

@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/message.h"
+#include "base/qemu_api.h"
 #include "cpu/cache.h"
 #include "memory/guest_memory.h"
-#include "base/message.h"
 #include "pc/emulator_device.h"
-#include "base/qemu_api.h"
 
 static bool power_lost;
 
@@ -24,6 +24,11 @@ static void lose_power(void)
 {
     power_lost = true;
     press_reset();
+}
+
+void board_lose_power(void)
+{
+    board_inject("power-loss", 1);
 }
 
 bool board_inject(const char *fault, unsigned count)

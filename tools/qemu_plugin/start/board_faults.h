@@ -13,6 +13,9 @@
  */
 bool board_inject(const char *fault, unsigned count);
 
+/** Inject "power-loss". */
+void board_lose_power(void);
+
 /** Machine reset: fill the RAM with noise after a power loss. */
 void board_reset(void);
 

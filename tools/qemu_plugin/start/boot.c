@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "board/board.h"
-#include "memory/board_memory.h"
-#include "board/machine.h"
 #include "base/message.h"
 #include "base/qemu_api.h"
+#include "base/region.h"
+#include "board/board.h"
+#include "board/machine.h"
 
 /* --- Loaders that start the first section of the ELF file --------------------------- */
 
@@ -160,8 +160,7 @@ enum { VECTORS_SIZE = 8, PAIRS = VECTORS_SIZE + sizeof code };
 static void create_stage(uint32_t jump_address)
 {
     const struct board_boot *boot = &board()->chip->boot;
-    MemoryRegion *region =
-        board_memory_create_ram("boot-stage", boot->stage, STAGE_SIZE, STAGE_PRIORITY);
+    MemoryRegion *region = region_create_ram("boot-stage", boot->stage, STAGE_SIZE, STAGE_PRIORITY);
     uint8_t *memory = memory_region_get_ram_ptr(region);
     const uint32_t vectors[] = {boot->stack, (boot->stage + VECTORS_SIZE) | 1u};
     struct board_value pairs[BOARD_LEAVES_MAX + 1] = {0};

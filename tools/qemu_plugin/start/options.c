@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/message.h"
-#include "npu_sim.h"
 #include "base/watch.h"
+#include "npu_sim.h"
 
 #define MODEL_MHZ 32          /**< clock of the NPU on the AN547 board */
 #define VECTORS_ALIGNMENT 128 /**< the lower bits of VTOR are 0 (Arm DDI 0553, VTOR) */

@@ -7,9 +7,9 @@
 
 #include "board/board.h"
 #include "coherence.h"
+#include "memory/board_memory.h"
 #include "memory/guest_memory.h"
 #include "memory/memory_dump.h"
-#include "memory/board_memory.h"
 #include "npu/npu_device.h"
 #include "pc/semihosting.h"
 

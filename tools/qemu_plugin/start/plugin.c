@@ -5,31 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/callbacks.h"
+#include "base/faults.h"
+#include "base/message.h"
+#include "base/qemu_api.h"
+#include "base/watch.h"
 #include "board/board.h"
-#include "start/board_faults.h"
-#include "memory/board_memory.h"
-#include "start/boot.h"
+#include "board/machine.h"
+#include "chip/dw_ssi.h"
 #include "cpu/cache.h"
 #include "cpu/cache_registers.h"
-#include "base/callbacks.h"
 #include "cpu/code_check.h"
-#include "pc/console.h"
 #include "cpu/core_check.h"
 #include "cpu/core_power.h"
-#include "chip/dw_ssi.h"
-#include "base/faults.h"
+#include "dma/dma_device.h"
+#include "memory/board_memory.h"
 #include "memory/guest_memory.h"
-#include "board/machine.h"
-#include "start/machine_none.h"
-#include "base/message.h"
 #include "memory/mram.h"
-#include "npu/npu_device.h"
-#include "start/options.h"
-#include "pc/emulator_device.h"
 #include "memory/power_cut.h"
-#include "base/qemu_api.h"
+#include "npu/npu_device.h"
+#include "pc/console.h"
+#include "pc/emulator_device.h"
 #include "pc/semihosting.h"
-#include "base/watch.h"
+#include "start/board_faults.h"
+#include "start/boot.h"
+#include "start/machine_none.h"
+#include "start/options.h"
 
 static struct options options;
 static struct npu_device *npus[BOARD_NPUS_MAX]; /**< NULL if absent */
@@ -82,7 +83,7 @@ static void inject_now(const struct fault *fault)
     inject(fault, fault->count);
 }
 
-bool faults_inject(const char *text)
+static bool inject_text(const char *text)
 {
     struct fault fault;
     if (!fault_parse(&fault, text)) {
@@ -98,7 +99,7 @@ bool faults_inject(const char *text)
 static void inject_all(void)
 {
     for (const char *const *text = options.faults; *text; text++) {
-        if (!faults_inject(*text)) {
+        if (!inject_text(*text)) {
             fatal("fault=%s: expected [DEVICE.]NAME[:COUNT][@AFTER], an existing device, "
                   "and a fault that it supports",
                   *text);
@@ -152,6 +153,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
     if (options.has_vectors && machine_cortex_m()) {
         qdev_prop_set_uint32(machine_cortex_m(), "init-svtor", options.vectors);
     }
+    power_cut_create(npu_device_any_runs, board_lose_power);
     make_memories();
     board_memory_resize(options.sizes);
     guest_memory_find(options.memories);
@@ -169,7 +171,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
         emulator_device_identify(!options.no_page);
     }
     if (has_page()) {
-        emulator_device_create(&board()->page);
+        emulator_device_create(&board()->page, inject_text);
     }
     if (options.unmapped_silent) {
         machine_map_hole(MACHINE_SILENT, get_system_memory(), "silence", 0, UINT64_C(1) << 32);

@@ -12,16 +12,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "board/board.h"
-#include "memory/board_power.h"
-#include "cpu/cache.h"
 #include "base/callbacks.h"
-#include "board/machine.h"
-#include "start/machine_none.h"
 #include "base/message.h"
-#include "npu/npu_device.h"
 #include "base/qemu_api.h"
 #include "base/watch.h"
+#include "board/board.h"
+#include "board/machine.h"
+#include "board/registers.h"
+#include "cpu/cache.h"
+#include "memory/board_power.h"
+#include "npu/npu_device.h"
 
 /* --- QEMU: the big lock and a main loop for bottom halves ------------------ */
 
@@ -49,7 +49,7 @@ const struct board *board(void)
     return &one;
 }
 
-uint32_t machine_none_load(uint32_t address)
+uint32_t registers_load(uint32_t address)
 {
     (void)address;
     return 0; // no gate
