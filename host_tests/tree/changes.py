@@ -22,7 +22,7 @@ MODULE = REPO / "modules/ethosu"
 PRODUCT = (":!*.md", ":!*.svg", ":!host_tests", ":!modules/ethosu/ports")
 
 
-def _found(pattern: str, path: Path) -> list[str]:
+def _found(pattern: str, path: Path) -> list[Any]:
     return sorted(set(re.findall(pattern, path.read_text(), re.MULTILINE)))
 
 
@@ -78,6 +78,17 @@ def errors() -> list[str]:
     return _found(r"^ETHOSU_EXT_ERROR\(\d+, (\w+),", MODULE / "driver/include/ethosu_errors.def")
 
 
+def devices() -> list[tuple[str, str]]:
+    """UARTs and DMA controllers of the emulator: sort and kind."""
+    return _found(r"^(UART|DMA)\((\w+),", REPO / "tools/qemu_plugin/board/devices.def")
+
+
+def _of_device(device: tuple[str, str]) -> str:
+    sort, kind = device
+    name = f"{sort.lower()}_{kind}"
+    return rf"^{sort}\({kind},|\bvoid {name}_create\(|\bdma_operations {name}\b"
+
+
 @dataclass(frozen=True)
 class Change:
     """A usual kind of change, and how to find examples of it in the tree."""
@@ -121,6 +132,7 @@ CHANGES = (
     Change("an operator for the CPU", kernels, r'^[A-Z_]+\({0}[,)]|"{0}"'.format),
     Change("an operation of the simulator", operations, r"\b{}\b".format),
     Change("a product of a known family", products, _of_product),
+    Change("a UART or DMA controller of the emulator", devices, _of_device),
     Change(
         "a command of `ethosu`", lambda: discover(),
         r"commands\.{0}\b|commands import .*\b{0}\b".format,
