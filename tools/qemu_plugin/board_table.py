@@ -8,7 +8,7 @@ it names in `parts`, a later one those of an earlier one, and all of them the to
 import re
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -127,110 +127,111 @@ def chip(symbol: str, table: Table) -> str:
 
 # --- What a board's file may have ---------------------------------------------------------
 
-FILE = {"default", "parts", "boards"}
-ANY = {"machine", "page", "security", "memories", "npus", "dma"}
-CHIP = {"vectors", "start", "irqs", "clock_hz", "closed_ms", "devices", "aliases", "boot"}
-CHIP |= {"registers", "after_reset", "uart"}
+# Columns of a row by its place, where `*` is a name or an item; those before the bar must be there.
+# A kind has more (devices.def).
+COLUMNS = {
+    "": "machine memories npus | page dma security",
+    "page": "base irq |",
+    "memories.*": "kind base | block alias size starts_with power powered_from xip protection",
+    "npus.*": "base irq | config gate protection master m0 m1 adapters",
+    "npus.*.m0": "| first last",
+    "npus.*.m1": "| first last",
+    "dma": "kind base irq | gate protection",
+    "uart": "kind base irq |",
+    "registers.*": "base size |",
+    "devices": "| " + " ".join(CHIPS),
+    "aliases.*": "base of size |",
+    "boot": "stage | stack leaves",
+    "boot.leaves.*": "address value |",
+}
+# At the top for machine "none", which alone has registers that open gates.
+CHIP = "irqs clock_hz registers uart | vectors start closed_ms devices aliases boot after_reset"
+IN_FILE = ("default", "parts", "boards")
+KINDS = {"memories.*": MEMORIES, "dma": DMAS, "uart": UARTS}
+GATE = ("address", "mask", "value")
+SINGLE = ("pins", "reset")
+# Columns that nothing reads without another one.
+NEEDS = {"protection": "xip", "powered_from": "power"}
 SECURITY = ("secure", "non-secure", "any")
 
-GATE = {"address", "mask", "value"}
-# Columns of rows; kinds of devices have more.
-MEMORY = {"kind", "block", "base", "alias", "size", "starts_with"}
-CHIP_MEMORY = {"power", "powered_from", "idle_clock", "xip", "protection"}
-NPU = {"config", "base", "irq", "gate", "protection", "master", "m0", "m1", "adapters"}
-UART = {"kind", "base", "irq"}
-DMA = {"kind", "base", "irq", "gate", "protection"}
-# Columns that nothing reads without another one.
-NEEDS = {"protection": "xip", "powered_from": "power", "stack": "stage", "leaves": "stage"}
+
+def columns(text: str) -> tuple[set[str], set[str]]:
+    """Those that must be there, and all."""
+    needed, more = (set(part.split()) for part in text.split("|"))
+    return needed, needed | more
 
 
-def named(names: Iterable[str]) -> str:
-    """Names for a message."""
-    return ", ".join(f"`{name}`" for name in sorted(names))
-
-
-def refuse(where: str, row: Table, known: Iterable[str], of: str = "") -> None:
+def refuse(where: str, row: Any, known: Iterable[str], of: str = "") -> None:
     """Refuse columns that nothing would read."""
     for key in row:
         if key not in known:
-            raise ValueError(f"{where} has `{key}`; known{of}: {named(known)}")
+            names = ", ".join(f"`{name}`" for name in sorted(known))
+            raise ValueError(f"{where} has `{key}`; known{of}: {names}")
 
 
-def choice(where: str, name: str, given: Any, known: Iterable[str]) -> None:
+def choose(where: str, row: Table, name: str, known: Iterable[str]) -> None:
     """Refuse a value that is none of those known."""
-    if given not in known:
-        raise ValueError(f"{where}: {name} is {given!r}; known: {', '.join(map(repr, known))}")
+    if name in row and row[name] not in known:
+        values = ", ".join(map(repr, known))
+        raise ValueError(f"{where}: `{name}` is {row[name]!r}; known: {values}")
 
 
-def check_gates(where: str, row: Table, names: Iterable[str]) -> None:
+def rows(given: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """The rows at a place, with their names below it; none if there is no such place."""
+    if not place:
+        yield "", given
+        return
+    first, _, rest = place.partition(".")
+    keys = dict(enumerate(given)) if isinstance(given, list) else given
+    for key in keys if first == "*" else keys.keys() & {first}:
+        for below, row in rows(keys[key], rest):
+            yield f"{key}.{below}".rstrip("."), row
+
+
+def check_gates(where: str, row: Table, is_chip: bool) -> None:
     """The gates among the columns of a row."""
-    for name in row.keys() & names:
+    for name in row.keys() & {*GATES, *SINGLE}:
+        if not is_chip:
+            raise ValueError(f"{where} has `{name}`, expected with machine 'none' only")
         if isinstance(row[name], str):
-            choice(where, f"`{name}`", row[name], STATES)
+            choose(where, row, name, STATES)
             continue
         for gate in row[name] if isinstance(row[name], list) else [row[name]]:
             refuse(f"{where}: `{name}`", gate, GATE)
 
 
-def check_needs(where: str, row: Table) -> None:
-    """Columns that come with another one."""
-    for key in row.keys() & NEEDS.keys():
-        if NEEDS[key] not in row:
-            raise ValueError(f"{where} has `{key}`, expected with `{NEEDS[key]}` only")
-
-
-def check_kind(where: str, row: Table, common: set[str], known: dict[str, Kind]) -> None:
-    """A row that has a kind."""
-    if "kind" not in row:
-        raise ValueError(f"{where} has no `kind`; known: {', '.join(map(repr, known))}")
-    choice(where, "`kind`", row["kind"], known)
-    refuse(where, row, common | known[row["kind"]].keys, f" of kind {row['kind']!r}")
-    check_gates(where, row, {*GATES, "pins", "reset"})
-
-
-def check_chip(where: str, table: Table) -> None:
-    """The entries of a chip that the plugin builds."""
-    if "start" in table:
-        choice(where, "`start`", table["start"], (FIRST_SECTION,))
-        if "vectors" in table:
-            raise ValueError(f"{where} has `vectors`, expected without `start` only")
-    refuse(f"{where}: `devices`", table.get("devices", {}), CHIPS)
-    check_kind(f"{where}: [uart]", table["uart"], UART, UARTS)
-    for name, row in table["registers"].items():
-        refuse(f"{where}: registers {name!r}", row, {"base", "size"})
-    for row in table.get("aliases", ()):
-        refuse(f"{where}: `aliases`", row, {"base", "of", "size"})
-    boot = table.get("boot", {})
-    refuse(f"{where}: [boot]", boot, {"stage", "stack", "leaves"})
-    check_needs(f"{where}: [boot]", boot)
-    for row in boot.get("leaves", ()):
-        refuse(f"{where}: `leaves`", row, {"address", "value"})
+def check_row(where: str, place: str, row: Any, is_chip: bool) -> None:
+    """A row of a board's file."""
+    if not isinstance(row, dict):
+        raise ValueError(f"{where} is {row!r}, expected a table")
+    (needed, known), of = columns(COLUMNS[place]), ""
+    if not place:
+        of = f" with machine {row.get('machine')!r}"
+        for own, more in zip((needed, known), columns(CHIP if is_chip else "|"), strict=True):
+            own |= more
+    if "kind" in row and place in KINDS:
+        choose(where, row, "kind", KINDS[place])
+        known, of = known | KINDS[place][row["kind"]].keys, f" of kind {row['kind']!r}"
+    refuse(where, row, known, of)
+    for key in sorted(needed - row.keys()):
+        raise ValueError(f"{where} has no `{key}`")
+    for key, other in NEEDS.items():
+        if place == "memories.*" and key in row and other not in row:
+            raise ValueError(f"{where} has `{key}`, expected with `{other}` only")
+    check_gates(where, row, is_chip)
 
 
 def check(where: str, table: Table) -> None:
     """Refuse what the emulator would ignore."""
-    is_chip = table["machine"] == "none"
-    known = ANY | (CHIP if is_chip else set())
-    refuse(where, without(table, *FILE), known, f" with machine {table['machine']!r}")
-    if "security" in table:
-        choice(where, "`security`", table["security"], SECURITY)
-    for name, row in table["memories"].items():
-        columns = MEMORY | (CHIP_MEMORY if is_chip else set())
-        check_kind(f"{where}: memory {name!r}", row, columns, MEMORIES)
-        check_needs(f"{where}: memory {name!r}", row)
-    for name, row in table["npus"].items():
-        refuse(f"{where}: NPU {name!r}", row, NPU)
-        check_gates(f"{where}: NPU {name!r}", row, GATES)
-        for port in row.keys() & {"m0", "m1"}:
-            refuse(f"{where}: NPU {name!r}: `{port}`", row[port], {"first", "last"})
-    for name in table.keys() & {"dma", "page"}:
-        if not table[name].get("base"):
-            raise ValueError(f"{where}: [{name}] has no `base`")
-    refuse(f"{where}: `page`", table.get("page", {}), {"base", "irq"})
-    if "dma" in table:
-        check_kind(f"{where}: [dma]", table["dma"], DMA, DMAS)
-    if is_chip:
-        check_chip(where, table)
+    table = without(table, *IN_FILE)
+    is_chip = table.get("machine") == "none"
+    for place in COLUMNS:
+        for name, row in rows(table, place):
+            check_row(f"{where}: {name}" if name else where, place, row, is_chip)
+    choose(where, table, "security", SECURITY)
+    choose(where, table, "start", (FIRST_SECTION,))
+    if is_chip and ("start" in table) == ("vectors" in table):
+        raise ValueError(f"{where}: expected either `vectors` or `start`")
 
 
 def board(name: str, symbol: str, table: Table) -> tuple[str, str]:
@@ -258,12 +259,15 @@ def board(name: str, symbol: str, table: Table) -> tuple[str, str]:
 
 def merged(path: Path, file: Table) -> list[tuple[str, Table]]:
     """The boards of a file, each with its parts and the top of the file."""
+    if not file.get("boards"):
+        raise ValueError(f"{path.name} has no [boards]")
     parts = file.get("parts", {})
     used = {part for own in file["boards"].values() for part in own.get("parts", ())}
     refuse(f"{path.name}: [parts]", parts, used, ", what a board names")
     refuse(f"{path.name}: a board", dict.fromkeys(used), parts, " in [parts]")
-    for rows, known in ((parts, ANY | CHIP), (file["boards"], ANY | CHIP | {"parts"})):
-        for name, row in rows.items():
+    top = columns(COLUMNS[""])[1] | columns(CHIP)[1]
+    for place, known in (("parts.*", top), ("boards.*", top | {"parts"})):
+        for name, row in rows(file, place):
             refuse(f"{path.name}: {name}", row, known)
     found = []
     for name, own in file["boards"].items():
@@ -273,9 +277,17 @@ def merged(path: Path, file: Table) -> list[tuple[str, Table]]:
     return found
 
 
+def read(path: Path) -> Table:
+    """A board's file."""
+    try:
+        return tomllib.loads(path.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path.name}: {error}") from error
+
+
 def tables(folder: Path) -> list[tuple[str, Table]]:
     """All boards: the default one first."""
-    files = [(path, tomllib.loads(path.read_text())) for path in sorted(folder.glob("*.toml"))]
+    files = [(path, read(path)) for path in sorted(folder.glob("*.toml"))]
     files.sort(key=lambda file: not file[1].get("default"))
     return [board for file in files for board in merged(*file)]
 
@@ -298,6 +310,6 @@ def source(folder: Path) -> str:
 if __name__ == "__main__":
     try:
         text = source(HERE / "boards")
-    except (KeyError, ValueError) as error:
+    except ValueError as error:
         sys.exit(f"tools/qemu_plugin/boards/{error}")
     Path(sys.argv[1]).write_text(text)

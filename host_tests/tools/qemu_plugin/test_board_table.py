@@ -20,6 +20,8 @@ A = { kind = "ram", block = "a", base = 0, size = 16 }
 r = { base = 0, size = 16 }
 [uart]
 kind = "16550"
+base = 0x30
+irq = 2
 [npus.npu]
 base = 0x40
 irq = 1
@@ -59,28 +61,17 @@ def test_the_default_board_is_the_first(program, repo):
 # More of its last table.
 ROWS = """
 page.base = 0x90
+page.irq = 5
 devices.arm_ppu = 0x50
 npus.npu.m1.last = 9
 dma.kind = "350"
 dma.base = 0x80
+dma.irq = 3
 boot.stage = 0
 """
-# Rows of a chip's file, and how a message names them.
-PLACES = {
-    "": "x.toml: X-ONE",
-    "memories.A": "x.toml: X-ONE: memory 'A'",
-    "registers.r": "x.toml: X-ONE: registers 'r'",
-    "npus.npu": "x.toml: X-ONE: NPU 'npu'",
-    "npus.npu.m1": "x.toml: X-ONE: NPU 'npu': `m1`",
-    "npus.npu.gate": "x.toml: X-ONE: NPU 'npu': `gate`",
-    "memories.A.power": "x.toml: X-ONE: memory 'A': `power`",
-    "page": "x.toml: X-ONE: `page`",
-    "devices": "x.toml: X-ONE: `devices`",
-    "boot": "x.toml: X-ONE: [boot]",
-    "uart": "x.toml: X-ONE: [uart]",
-    "dma": "x.toml: X-ONE: [dma]",
-    "parts": "x.toml: [parts]",
-}
+# Rows of a chip's file.
+PLACES = ["", "memories.A", "registers.r", "npus.npu", "npus.npu.m1", "page", "devices", "boot"]
+PLACES += ["uart", "dma", "npus.npu: `gate`", "memories.A: `power`"]
 
 
 def refusal(program, folder, text) -> str:
@@ -95,56 +86,80 @@ def test_an_unknown_column_is_refused_with_those_known(program, tmp_path, place)
     text = TOML + ROWS
     (tmp_path / "x.toml").write_text(text)
     assert ".last = 0x9" in program.source(tmp_path)
-    key = f"{place}.colour".lstrip(".")
-    line = f"{key} = {{}}\n"
-    text = line + text if place == "parts" else text + line
-    message = refusal(program, tmp_path, text)
-    assert message.startswith(f"{PLACES[place]} has `colour`; known"), message
+    row = re.sub(r"[ :`]+", ".", place).strip(".")
+    message = refusal(program, tmp_path, text + f"{row}.colour = {{}}\n".lstrip("."))
+    where = f"x.toml: X-ONE: {place}" if place else "x.toml: boards.X-ONE"
+    assert message.startswith(f"{where} has `colour`; known"), message
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["memories.A.base", "registers.r.size", "npus.npu.irq", "page.irq", "uart.kind", "irqs"],
+)
+def test_a_column_that_must_be_there_is_missed(program, tmp_path, place):
+    """It would be 0."""
+    row, _, key = place.rpartition(".")
+    (tmp_path / "x.toml").write_text(TOML + ROWS)
+    ((name, table),) = program.tables(tmp_path)
+    ((_, at),) = program.rows(table, row)
+    del at[key]
+    where = f"X-ONE: {row}" if row else "X-ONE"
+    with pytest.raises(ValueError, match=rf"^{re.escape(where)} has no `{key}`$"):
+        program.check(name, table)
 
 
 def test_another_machine_has_no_chip(program, tmp_path):
     """QEMU's machine has its own clock, UART and registers, and no power to switch."""
     text = TOML.replace('"none"', '"virt"')
     assert "X-ONE has `vectors`; known with machine 'virt': " in refusal(program, tmp_path, text)
+    rows = 'machine = "virt"\nmemories = {}\nnpus.npu = { base = 4, irq = 1, gate = {} }\n'
+    message = refusal(program, tmp_path, f"{rows}[boards.Y]\n")
+    assert message == "x.toml: Y: npus.npu has `gate`, expected with machine 'none' only"
 
 
-SORTS = {"uart": ("UARTS", "chip/uart_{}.c"), "dma": ("DMAS", "dma/dma_{}.c")}
-KINDS = [
-    (sort, kind)
-    for sort, (table, _) in SORTS.items()
-    for kind in getattr(sharing.script(sharing.REPO / "tools/qemu_plugin/board_table.py"), table)
-]
+TABLES = sharing.script(sharing.REPO / "tools/qemu_plugin/board_table.py").KINDS
+KINDS = [(place, kind) for place, known in TABLES.items() for kind in known]
+# A kind's source, and what all of them share.
+SOURCES = {
+    "uart": ("chip/uart_{}.c", "chip/uart_line.c"),
+    "dma": ("dma/dma_{}.c", "dma/dma_device.c"),
+}
 
 
-@pytest.mark.parametrize(("sort", "kind"), KINDS)
-def test_a_kind_has_the_columns_that_its_source_reads(program, repo, sort, kind):
+@pytest.mark.parametrize(("place", "kind"), [row for row in KINDS if row[0] in SOURCES])
+def test_a_kind_has_the_columns_that_its_source_reads(program, repo, place, kind):
     """So that the table, which board_table.py checks files with, is right."""
-    table, name = SORTS[sort]
-    folder = repo / "tools/qemu_plugin"
-    source = folder / name.format(kind)
-    shared = {"uart": "chip/uart_line.c", "dma": "dma/dma_device.c"}[sort]
-    text = source.read_text()
-    if sort == "dma" or '/uart_line.h"' in text:
-        text += (folder / shared).read_text()
+    own, shared = (repo / "tools/qemu_plugin" / name.format(kind) for name in SOURCES[place])
+    text = own.read_text()
+    if place == "dma" or '/uart_line.h"' in text:
+        text += shared.read_text()
     read = set(re.findall(r"\b(?:slot|uart)->(\w+)", text)) | {"kind"}
-    row = getattr(program, table)[kind]
-    common = program.UART if sort == "uart" else program.DMA
-    assert read == common | row.keys
+    _, known = program.columns(program.COLUMNS[place])
+    assert read == known | program.KINDS[place][kind].keys
 
 
-@pytest.mark.parametrize(("sort", "kind"), KINDS)
-def test_a_column_of_another_kind_is_refused(program, tmp_path, sort, kind):
-    table = getattr(program, SORTS[sort][0])
-    every = set().union(*(row.keys for row in table.values()))
-    for key in every:
-        row = f'[boards.X-ONE.{sort}]\nkind = "{kind}"\nbase = 0x80\n{key} = {{ mask = 1 }}\n'
-        if key in table[kind].keys:
-            (tmp_path / "x.toml").write_text(TOML + row)
+def test_a_memory_has_the_columns_that_its_access_gives_it(program):
+    for row in program.MEMORIES.values():
+        by_bus = {"BUS_READS", "BUS_WRITES"} & {*row.access}
+        expected = ["idle_clock"] * bool(by_bus) + ["kept_from"] * ("KEEPS" in row.access)
+        assert row.keys == {*expected}
+
+
+@pytest.mark.parametrize(("place", "kind"), KINDS)
+def test_a_column_of_another_kind_is_refused(program, tmp_path, place, kind):
+    """Without the refusal the board lacks what it asks for, and no message says why."""
+    known, name = program.KINDS[place], place.replace("*", "M")
+    for key in set().union(*(row.keys for row in known.values())):
+        irq = "" if place == "memories.*" else "irq = 3\n"
+        row = f'[boards.X-ONE.{name}]\nkind = "{kind}"\nbase = 0x80\n{irq}'
+        text = f"{TOML}{row}{key} = {{ mask = 1 }}\n"
+        if key in known[kind].keys:
+            (tmp_path / "x.toml").write_text(text)
             assert f".{key} = {{" in program.source(tmp_path)
         else:
-            message = refusal(program, tmp_path, TOML + row)
-            known = f"x.toml: X-ONE: [{sort}] has `{key}`; known of kind '{kind}': "
-            assert message.startswith(known) and "`base`" in message
+            message = refusal(program, tmp_path, text)
+            expected = f"x.toml: X-ONE: {name} has `{key}`; known of kind '{kind}': "
+            assert message.startswith(expected) and "`base`" in message
 
 
 @pytest.mark.parametrize("row", ["uart", "dma", "memories.B"])
@@ -159,14 +174,15 @@ def test_an_unknown_kind_is_refused_with_those_known(program, tmp_path, row):
     [
         ("", "parts.three = {}", "x.toml: [parts] has `three`; known, what a board names"),
         ("", 'boards.Y.parts = ["nine"]', "x.toml: a board has `nine`; known in [parts]: `one`"),
-        ("[parts.one]", "default = true", "x.toml: one has `default`; known: "),
+        ("[parts.one]", "default = true", "x.toml: parts.one has `default`; known: "),
         ("[boards.X-ONE]", 'security = "no"', "X-ONE: `security` is 'no'; known: 'secure'"),
-        ("[boards.X-ONE]", "boot.stack = 4", "[boot] has `stack`, expected with `stage`"),
+        ("[boards.X-ONE]", "boot.stack = 4", "X-ONE: boot has no `stage`"),
         ("[boards.X-ONE]", "memories.B.powered_from = 4", "has `powered_from`, expected with"),
         ("[boards.X-ONE]", 'uart.gate = "open"', "`gate` is 'open'; known: 'on', 'never'"),
-        ("[boards.X-ONE]", 'start = "first section"', "X-ONE has `vectors`, expected without"),
-        ("[boards.X-ONE]", "page.irq = 4", "X-ONE: [page] has no `base`"),
-        ("[boards.X-ONE]", 'dma.kind = "dw"', "X-ONE: [dma] has no `base`"),
+        ("[boards.X-ONE]", 'start = "first section"', "X-ONE: expected either `vectors` or"),
+        ("[boards.X-ONE]", "page.irq = 4", "X-ONE: page has no `base`"),
+        ("", "irqs = 9", "x.toml: Cannot overwrite a value"),
+        ("[boards.X-ONE]", "boot = 3", "X-ONE: boot is 3, expected a table"),
     ],
 )
 def test_what_would_be_ignored_is_refused(program, tmp_path, table, line, message):
@@ -180,7 +196,7 @@ def test_a_protection_without_a_controller_is_refused(program, tmp_path):
     row = f"[parts.two]\nmemories.B.protection = {gate}\n"
     path.write_text(TOML.replace("[parts.two]\n", row))
     with pytest.raises(
-        ValueError, match=r"X-ONE: memory 'B' has `protection`, expected with `xip`"
+        ValueError, match=r"X-ONE: memories\.B has `protection`, expected with `xip`"
     ):
         program.source(tmp_path)
     path.write_text(path.read_text().replace(row, f"{row}memories.B.xip = {gate}\n"))
@@ -251,20 +267,6 @@ def test_a_board_starts_at_an_address_or_at_its_image_s_first_section(program, t
     path.write_text(TOML.replace("vectors = 0\n", 'start = "entry"\n'))
     with pytest.raises(ValueError, match="`start` is 'entry'; known: 'first section'"):
         program.source(tmp_path)
-
-
-@pytest.mark.parametrize("kind", ["ram", "tcm", "rom"])
-def test_a_memory_that_keeps_nothing_has_no_part_that_does(program, tmp_path, kind):
-    """Without the refusal a board that needs it keeps nothing, and no message says why."""
-    path = tmp_path / "x.toml"
-    path.write_text(TOML.replace("[parts.two]\n", "[parts.two]\nmemories.B.kept_from = 16\n"))
-    for name in ("kept", "mram"):
-        path.write_text(path.read_text().replace('kind = "tcm"', f'kind = "{name}"'))
-        assert ".kept_from = 0x10" in program.source(tmp_path)
-        path.write_text(path.read_text().replace(f'kind = "{name}"', 'kind = "tcm"'))
-    text = path.read_text().replace('kind = "tcm"', f'kind = "{kind}"')
-    expected = f"x.toml: X-ONE: memory 'B' has `kept_from`; known of kind '{kind}': `alias`, "
-    assert refusal(program, tmp_path, text).startswith(expected)
 
 
 def test_the_page_explains_each_kind_of_memory(program, repo):

@@ -102,5 +102,5 @@ def test_a_file_without_its_row_is_refused_with_what_is_known(tmp_path):
     copy = with_files(tmp_path)
     command = ["python3", copy / "board_table.py", tmp_path / "board_table.c"]
     done = subprocess.run(command, capture_output=True, text=True)
-    where = "tools/qemu_plugin/boards/template.toml: TEMPLATE: memory 'MAILBOX'"
+    where = "tools/qemu_plugin/boards/template.toml: TEMPLATE: memories.MAILBOX"
     assert done.stderr.startswith(f"{where}: `kind` is 'write-only'; known: 'ram', 'kept', ")
