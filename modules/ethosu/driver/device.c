@@ -4,7 +4,6 @@
 
 #include "ethosu_build.h"
 #include "ethosu_fault.h"
-#include "ethosu_job.h"
 #include "ethosu_products.h"
 
 #include <string.h>

@@ -21,6 +21,9 @@ struct ethosu_ext_setting {
     uint16_t configured; /**< offset in struct u55_config_t, u65_config_t or u85_config_t */
 };
 
+/** Poll interval while another thread or a slow NPU finishes: one millisecond. */
+#define ETHOSU_EXT_SLICE (ETHOSU_EXT_SECOND / 1000 + (ETHOSU_EXT_SECOND % 1000 != 0))
+
 /** Properties of one family of products. */
 struct ethosu_ext_part {
     uint8_t address_bits;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * Build options. All are on by default; a makefile may set each of them to 0 with -D.
- * They determine the table in ethosu_products.c, the only reference to products and the verifier,
- * so that the linker drops everything the table does not refer to.
+ * They determine the tables in ethosu_products.c and ethosu_verify_products.c, the only references
+ * to products and the verifier, so that the linker drops everything the tables do not refer to.
  */
 #ifndef ETHOSU_BUILD_H
 #define ETHOSU_BUILD_H

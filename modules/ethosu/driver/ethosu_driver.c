@@ -383,6 +383,15 @@ RARE bool ethosu_ext_job_defer(struct ethosu_driver *drv, uint32_t flag)
     return false;
 }
 
+RARE void ethosu_ext_switch_off(struct ethosu_driver *drv)
+{
+    if (drv->power_request_counter > 0) {
+        ethosu_ext_power_down(drv);
+    }
+    ethosu_ext_semaphore_recycle(drv->semaphore);
+    ETHOSU_EXT_SET(drv->semaphore, NULL);
+}
+
 /**
  * Start a prepared inference.
  *

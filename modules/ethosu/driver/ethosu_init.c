@@ -41,9 +41,6 @@ static int bring_up(struct ethosu_driver *drv)
     return ethosu_ext_reset_npu(drv, &drv->fault);
 }
 
-/** Number of polls, about 1 ms apart, for other threads to leave. */
-#define MAX_POLLS 5000
-
 /** Bring the NPU up, and offer it to waiting callers. */
 static int register_npu(struct ethosu_driver *drv)
 {
@@ -64,18 +61,6 @@ static int register_npu(struct ethosu_driver *drv)
         ETHOSU_EXT_SET(drv->semaphore, NULL);
     }
     return error;
-}
-
-bool ethosu_ext_job_poll(const struct ethosu_driver *drv, void *semaphore, bool all)
-{
-    for (int i = 0; i < MAX_POLLS; i++) {
-        (void)ethosu_semaphore_take(semaphore, ETHOSU_EXT_SLICE);
-        uint32_t word = ethosu_ext_job_word(drv);
-        if (all ? !(word & JOB_BUSY) : ethosu_ext_job_state(word) <= ETHOSU_JOB_DONE) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /** Wait until no other thread uses a handle that was removed. */

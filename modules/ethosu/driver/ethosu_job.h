@@ -24,9 +24,6 @@
 #define JOB_BUSY 0xFFFFu      /**< any bit set: no inference can start */
 #define JOB_NUMBER (1u << 16) /**< counts the starts */
 
-/** Poll interval while another thread or a slow NPU finishes: one millisecond. */
-#define ETHOSU_EXT_SLICE (ETHOSU_EXT_SECOND / 1000 + (ETHOSU_EXT_SECOND % 1000 != 0))
-
 static inline uint32_t ethosu_ext_job_word(const struct ethosu_driver *drv)
 {
     return __atomic_load_n(&drv->job.word, __ATOMIC_SEQ_CST);

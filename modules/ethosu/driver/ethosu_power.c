@@ -5,7 +5,6 @@
 #include "ethosu_fault.h"
 #include "ethosu_job.h"
 #include "ethosu_log.h"
-#include "ethosu_pool.h"
 #include "ethosu_sync.h"
 
 int ethosu_ext_switch_power(struct ethosu_driver *drv, bool on)
@@ -67,13 +66,4 @@ int ethosu_ext_reset_idle(struct ethosu_driver *drv)
     int error = ethosu_ext_reset_npu(drv, &drv->fault);
     (void)ethosu_ext_switch_power(drv, false);
     return error;
-}
-
-void ethosu_ext_switch_off(struct ethosu_driver *drv)
-{
-    if (drv->power_request_counter > 0) {
-        ethosu_ext_power_down(drv);
-    }
-    ethosu_ext_semaphore_recycle(drv->semaphore);
-    ETHOSU_EXT_SET(drv->semaphore, NULL);
 }

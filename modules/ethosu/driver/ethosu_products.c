@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The products that this build supports. No other file refers to a product's
- * registers or commands, so the linker includes only those that ethosu_build.h
+ * The products that this build supports. No other file refers to a product's registers, and only
+ * ethosu_verify_products.c to its commands, so the linker includes only those that ethosu_build.h
  * selects, even from a static archive.
  */
 #include "ethosu_products.h"
@@ -9,11 +9,9 @@
 
 #include "ethosu_build.h"
 #include "device.h"
-#include "ethosu_verify.h"
 
-#define ETHOSU_EXT_PRODUCT(family, number, macs_log2, cores)                       \
-    {number, macs_log2, cores, ETHOSU_##family ? &ethosu_ext_part_##family : NULL, \
-     ETHOSU_##family && ETHOSU_VERIFY ? &ethosu_ext_commands_##family : NULL},
+#define ETHOSU_EXT_PRODUCT(family, number, macs_log2, cores) \
+    {number, macs_log2, cores, ETHOSU_##family ? &ethosu_ext_part_##family : NULL},
 static const struct ethosu_ext_product products[] = {
 #include "ethosu_products.def"
 };

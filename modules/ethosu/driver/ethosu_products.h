@@ -6,15 +6,13 @@
 #include <stdint.h>
 
 struct ethosu_ext_part;
-struct ethosu_ext_commands;
 
 /** A row of ethosu_products.def. */
 struct ethosu_ext_product {
     uint8_t number;    /**< CONFIG.product */
     uint8_t macs_log2; /**< CONFIG.macs_per_cc */
     uint8_t cores;
-    const struct ethosu_ext_part *part;         /**< NULL if this build does not support it */
-    const struct ethosu_ext_commands *commands; /**< NULL if this build has no verifier for it */
+    const struct ethosu_ext_part *part; /**< NULL if this build does not support it */
 };
 
 /** Find the product of a CONFIG word; NULL if not found. */

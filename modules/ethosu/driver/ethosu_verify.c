@@ -13,7 +13,6 @@
 
 #include "ethosu_build.h"
 #include "ethosu_fault.h"
-#include "ethosu_products.h"
 
 /** Groups of registers used together: first slot and number. */
 static const struct {
@@ -337,43 +336,4 @@ int ethosu_ext_walk_run(struct walk *walk, const uint8_t *at, const uint8_t *end
 int ethosu_ext_walk_straight(struct walk *walk)
 {
     return ethosu_ext_walk_run(walk, walk->stream, walk->end);
-}
-
-int ethosu_ext_verify(const void *stream, size_t stream_bytes, uint32_t config, const size_t *size,
-                      int count, struct ethosu_ext_writes *writes, struct ethosu_ext_fault *fault)
-{
-    struct walk walk; // too large to be copied from an initialiser
-    const struct ethosu_ext_product *product = ethosu_ext_product_find(config);
-    if (product == NULL) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_NPU, -1, config, 0);
-    }
-    if (product->part == NULL) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NOT_BUILT_IN, -1, config, 0);
-    }
-    if (!ETHOSU_VERIFY || product->commands == NULL) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NO_VERIFIER, -1, config, 0);
-    }
-    walk.commands = product->commands;
-    walk.stream = stream;
-    walk.end = walk.stream + stream_bytes / 4 * 4;
-    walk.size = size;
-    walk.regions = (uint32_t)count;
-    walk.config = config;
-    walk.cores = product->cores;
-    walk.narrow = product->commands->narrow;
-    walk.stopped = walk.branches = false;
-    memset(walk.tables, 0, sizeof walk.tables);
-    for (uint32_t region = 0; region < ETHOSU_EXT_MAX_BASES; region++) {
-        walk.writes.start[region] = SIZE_MAX;
-        walk.writes.end[region] = 0;
-    }
-    walk.fault = fault;
-    int error = stream_bytes >= 4 ? walk.commands->walk(&walk) : 0;
-    if (writes != NULL) {
-        *writes = walk.writes;
-    }
-    if (error != 0 || walk.stopped) {
-        return error;
-    }
-    return ethosu_ext_refuse(fault, ETHOSU_EXT_E_COMMAND_NO_STOP, -1, stream_bytes / 4, 0);
 }

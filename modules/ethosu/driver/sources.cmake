@@ -11,5 +11,5 @@ list(TRANSFORM ETHOSU_DRIVER_HOOKS REPLACE "EXTERN\\((.*)\\)" "\\1")
 
 # On the path of each inference.
 set(ETHOSU_DRIVER_FAST ethosu_driver.c device.c ethosu_pool.c ethosu_hooks_sync.c ethosu_irq.c
-    ethosu_streams.c ethosu_verify.c ethosu_verify_maps.c)
+    ethosu_streams.c ethosu_verify.c ethosu_verify_maps.c ethosu_verify_products.c)
 list(TRANSFORM ETHOSU_DRIVER_FAST PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
