@@ -192,7 +192,7 @@ sim: $(STAMPS)/debian ## Build the simulator of the NPU
 
 # The tools' binding of the library, generated from its headers.
 LIBRARY_BINDING := $(BUILD)/library/ethosu_library.py
-LIBRARY_HEADERS := $(wildcard modules/ethosu/driver/include/*.h modules/ethosu/driver/*.h \
+LIBRARY_HEADERS := $(wildcard modules/ethosu/driver/include/*.h modules/ethosu/driver/*/*.h \
     modules/ethosu/runtime/*.h modules/ethosu/runtime/describe/*.h modules/ethosu/audio/*.h \
     modules/ethosu/accel/*.h tools/npu_sim/*.h tools/sim_accel/sim_accel.h tools/sim_host/*.h)
 

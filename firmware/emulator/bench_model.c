@@ -9,7 +9,7 @@
 #include "emulator_registers.h"
 #include "ethosu_memory.h"
 #include "runtime/ethosu_model.h"
-#include "driver/ethosu_build.h"
+#include "driver/base/ethosu_build.h"
 #include "ethosu_ext.h"
 #include "py/runtime.h"
 

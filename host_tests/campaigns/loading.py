@@ -104,7 +104,7 @@ def _streams(bits: int) -> list[object]:
 def verdicts() -> Path:
     """The program of c/verdict.c with the verifier, with UBSan, for 32 bits."""
     bits32()
-    sources = [path for path in sorted(_DRIVER.glob("*.c")) if re.match(_PAYLOADS, path.name)]
+    sources = [path for path in sorted(_DRIVER.glob("*/*.c")) if re.match(_PAYLOADS, path.name)]
     flags = [*cbuild.STRICT, *cbuild.INCLUDES, "-m32", "-O1", "-DVERDICT_MAIN"]
     flags += ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
     return sharing.program("verdicts", ["gcc", *flags, C / "verdict.c", *sources, "-o"])

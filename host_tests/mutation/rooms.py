@@ -32,7 +32,7 @@ IMAGE = "sim-host firmware"
 
 ROOMS = (
     Room(
-        "driver", 20, (f"{MODULE}/driver/*.c",), "sim-host-variants", (f"{TESTS}/driver",),
+        "driver", 20, (f"{MODULE}/driver/*/*.c",), "sim-host-variants", (f"{TESTS}/driver",),
         but=("ethosu_log.c",),
         first=("test_c.py", "test_verify.py", "test_faults.py"),
     ),

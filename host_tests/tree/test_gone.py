@@ -87,7 +87,7 @@ _LISTS = {
         ("sim_host/libethosu_sim.so",),
     ),
     "driver": (
-        *("tools/sim_host", "archives driver", "modules/ethosu/driver/mutable.c"),
+        *("tools/sim_host", "archives driver", "modules/ethosu/driver/job/mutable.c"),
         ("sim_host/libethosu_driver.a", "sim_host/libethosu_driver.so"),
     ),
     "host board": (

@@ -18,8 +18,6 @@ TESTED_IN = {
     "tools/web/board": "tools/web",
     "firmware/modules": "firmware",
     "modules/ethosu/binding/python": "modules/ethosu/binding",
-    "modules/ethosu/driver/defaults": "modules/ethosu/driver",
-    "modules/ethosu/driver/include": "modules/ethosu/driver",
     "modules/ethosu/ports/qemu": "modules/ethosu",
     "modules/ethosu/ports/qemu/older": "modules/ethosu",
     "modules/ml/ml": "modules/ml",

@@ -43,9 +43,9 @@ ETHOSU_FLAGS_pte := -DETHOSU_PTE=0
 ETHOSU_FLAGS_pmu := -DETHOSU_PMU=0
 ETHOSU_FLAGS_variables := -DETHOSU_VARIABLES=0
 ETHOSU_FLAGS_cop2 := -DETHOSU_COP2=0
-ETHOSU_FILES_messages := driver/ethosu_messages.c runtime/operator_names.c
+ETHOSU_FILES_messages := driver/base/ethosu_messages.c runtime/operator_names.c
 ETHOSU_FILES_pte := runtime/executorch/% runtime/describe/%
-ETHOSU_FILES_pmu := driver/ethosu_pmu% binding/pmu_object.c
+ETHOSU_FILES_pmu := driver/job/ethosu_pmu% binding/pmu_object.c
 ETHOSU_FILES_audio := audio/% binding/audio_%
 ETHOSU_FILES_image := image/% binding/image_%
 ETHOSU_OMITTED := $(sort $(ETHOSU_WITHOUT)) $(filter-out $(ETHOSU_NPUS),$(ETHOSU_FAMILIES))
@@ -77,13 +77,14 @@ $(BUILD)/cmsis_nn/%.o: $(CMSIS_NN_DIR)/Source/%.c
 	$(call compile_c)
 
 ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \
-	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*.c runtime/*.c runtime/executorch/*.c runtime/kernels/*.c \
+	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*/*.c runtime/*.c runtime/executorch/*.c runtime/kernels/*.c \
 	runtime/describe/*.c audio/*.c image/*.c binding/*.c)))))
 SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # Code that runs at each inference, or for each number, is compiled for speed, the rest for size.
-ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_verify.c driver/ethosu_verify_maps.c driver/ethosu_verify_products.c driver/device.c driver/device_check.c driver/ethosu_pool.c \
-	driver/ethosu_hooks_sync.c driver/ethosu_irq.c driver/ethosu_memory.c driver/ethosu_streams.c \
+ETHOSU_FAST := $(addprefix driver/,board/ethosu_hooks_sync.c board/ethosu_memory.c device/device.c device/device_check.c \
+	$(addprefix verify/ethosu_verify,.c _maps.c _products.c) \
+	$(patsubst %,job/ethosu_%.c,driver irq pool streams)) \
 	runtime/run.c runtime/flatbuffer.c runtime/nd.c runtime/tflite.c runtime/kernels/% \
 	runtime/executorch/quantize_operators.c runtime/executorch/real_pool.c \
 	audio/% image/image_row.c image/image_write.c binding/exchange.c binding/model_run.c binding/numbers.c binding/semaphore.c
@@ -99,14 +100,14 @@ ETHOSU_OBJ = $(patsubst %.c,$(BUILD)/$(notdir $(ETHOSU_DIR))/%.o,$(1))
 $(call ETHOSU_OBJ,$(ETHOSU_FAST_SRC)): CFLAGS += -O2
 $(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST_SRC),$(ETHOSU_SRC))): CFLAGS += -Os
 
-# The weak functions, without those of driver/defaults. A port that links a static library with its own must
+# The weak functions, without those of driver/board/defaults. A port that links a static library with its own must
 # link these after it: the driver's README.
-ETHOSU_DEFAULTS := $(addprefix driver/,arm_ethos_io_memcpy.c ethosu_hooks.c ethosu_hooks_sync.c ethosu_irq.c)
+ETHOSU_DEFAULTS := $(addprefix driver/,board/arm_ethos_io_memcpy.c board/ethosu_hooks.c board/ethosu_hooks_sync.c job/ethosu_irq.c)
 
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off
 # These flags are the whole port's: its own headers come before ours with the same name.
-CFLAGS_USERMOD += $(foreach folder,. audio driver driver/include runtime image binding,-idirafter $(ETHOSU_DIR)/$(folder))
+CFLAGS_USERMOD += $(foreach folder,. audio driver/include runtime image binding,-idirafter $(ETHOSU_DIR)/$(folder))
 
 # binding/buffers.c replaces these functions. A port links by the compiler, or by `ld` itself: its
 # makefiles tell.

@@ -20,7 +20,7 @@ from cffi import FFI
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = {
     "modules/ethosu/driver/include": ("ethosu_ext.h",),
-    "modules/ethosu/driver": (),
+    "modules/ethosu": (),
     "modules/ethosu/runtime": ("ethosu_model.h",),
     "modules/ethosu/runtime/describe": ("ethosu_describe.h",),
     "modules/ethosu/audio": ("ethosu_audio.h",),

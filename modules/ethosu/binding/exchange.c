@@ -4,7 +4,7 @@
 
 #include "arguments.h"
 #include "arm_ethos_io_memcpy.h"
-#include "ethosu_build.h"
+#include "driver/base/ethosu_build.h"
 #include "py/binary.h"
 #include "py/objarray.h"
 #include "py/objlist.h"

@@ -4,7 +4,7 @@
 
 #include "arm_ethos_io_memcpy.h"
 #include "ethosu_board.h"
-#include "ethosu_build.h"
+#include "driver/base/ethosu_build.h"
 #include "job.h"
 #include "py/binary.h"
 #include "py/mperrno.h"

@@ -3,7 +3,7 @@
 #ifndef NPU_OBJECT_H
 #define NPU_OBJECT_H
 
-#include "ethosu_build.h"
+#include "driver/base/ethosu_build.h"
 #include "buffers.h"
 #include "job.h"
 

@@ -8,7 +8,7 @@
 #include "job.h"
 
 #include "ethosu_board.h"
-#include "ethosu_build.h"
+#include "driver/base/ethosu_build.h"
 #include "py/runtime.h"
 #include "raise.h"
 

@@ -3,7 +3,7 @@
 #include "python_values.h"
 
 #include "arguments.h"
-#include "ethosu_text.h"
+#include "driver/base/ethosu_text.h"
 #include "py/binary.h"
 #include "py/objarray.h"
 #include "py/runtime.h"

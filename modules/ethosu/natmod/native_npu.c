@@ -11,8 +11,8 @@
 
 #include "boards.h"
 #include "ethosu_ext.h"
-#include "ethosu_io.h"
-#include "ethosu_registers.h"
+#include "driver/board/ethosu_io.h"
+#include "driver/base/ethosu_registers.h"
 #include "native_job.h"
 #include "hooks.h"
 #include "python_values.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** Measures and loads a model: builds the steps from the file. See builder.h. */
 #include "builder.h"
-#include "ethosu_count.h"
+#include "driver/base/ethosu_count.h"
 
 #include "ethosu_memory.h"
 #include "format.h"

@@ -2,7 +2,7 @@
 /** Error messages; see failure.h. */
 #include "failure.h"
 
-#include "ethosu_text.h"
+#include "driver/base/ethosu_text.h"
 
 int(error_set)(struct ethosu_model_error *error, int status, const char *format, ...)
 {

@@ -6,7 +6,7 @@
  * scratch, fast scratch, then the network's inputs. The command stream
  * addresses the network's inputs as parts of scratch.
  */
-#include "ethosu_build.h"
+#include "driver/base/ethosu_build.h"
 #include "npu_call.h"
 
 #include <string.h>

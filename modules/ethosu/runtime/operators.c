@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** The operators without a kernel, and the walk over the graphs. */
 #include "format.h"
-#include "ethosu_count.h"
+#include "driver/base/ethosu_count.h"
 
 #include "kernels/kernel.h"
 

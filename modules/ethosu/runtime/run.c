@@ -3,7 +3,7 @@
 #include "model.h"
 
 #include "arm_ethos_io_memcpy.h"
-#include "ethosu_build.h"
+#include "driver/base/ethosu_build.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** Reads TensorFlow Lite files; see tflite.h. */
 #include "tflite.h"
-#include "ethosu_count.h"
+#include "driver/base/ethosu_count.h"
 
 #include "checked.h"
 #include "plan.h"

@@ -11,13 +11,12 @@ from host_tests.kit import sharing
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[3]
 C = HERE / "c"
-SOURCES = sorted((REPO / "modules/ethosu/driver").glob("*.c"))
+SOURCES = sorted((REPO / "modules/ethosu/driver").glob("*/*.c"))
 
 INCLUDES = [
     f"-I{REPO / path}"
     for path in (
         "modules/ethosu",
-        "modules/ethosu/driver",
         "modules/ethosu/driver/include",
         "modules/ethosu/runtime",
         "modules/ethosu/runtime/describe",
@@ -50,8 +49,8 @@ CORTEX_M55 = [
 def target_objects(folders: tuple[str, ...], *flags: str) -> tuple[Path, ...]:
     """Sources in these folders of modules/ethosu, compiled for a Cortex-M55."""
     module = REPO / "modules/ethosu"
-    paths = [f"-I{module / name}" for name in (".", "driver", "driver/include", "runtime")]
-    sources = [path for name in folders for path in sorted((module / name).glob("*.c"))]
+    paths = [f"-I{module / name}" for name in (".", "driver/include", "runtime")]
+    sources = [path for name in folders for path in sorted(module.glob(f"{name}/*.c"))]
     warnings = ["-Wall", "-Wextra", "-Werror"]
     return tuple(sharing.objects([*CORTEX_M55, *warnings, *paths, *flags], sources))
 

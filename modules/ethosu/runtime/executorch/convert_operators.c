@@ -13,7 +13,7 @@
  */
 #include "program_operators.h"
 
-#include "ethosu_count.h"
+#include "driver/base/ethosu_count.h"
 #include "nd.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** Describes the methods of an ExecuTorch program, rereading the file on request. */
 #include "build_program.h"
-#include "ethosu_count.h"
+#include "driver/base/ethosu_count.h"
 #include "format.h"
 
 #include <string.h>

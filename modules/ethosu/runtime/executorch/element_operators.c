@@ -5,7 +5,7 @@
  * arithmetic is the same. Arguments: backends/cortex_m/ops of pytorch/executorch 1.5.
  */
 #include "kernels/batch_matmul.h"
-#include "ethosu_count.h"
+#include "driver/base/ethosu_count.h"
 #include "kernels/binary.h"
 #include "kernels/softmax.h"
 #include "kernels/unary.h"

@@ -4,7 +4,7 @@
  * TensorFlow Lite's operators. Arguments: backends/cortex_m/ops of pytorch/executorch 1.5.
  */
 #include "kernels/pool.h"
-#include "ethosu_count.h"
+#include "driver/base/ethosu_count.h"
 
 #include "sliding_window.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /** Finds the operator that an instruction calls and reads its arguments. */
 #include "program_operators.h"
-#include "ethosu_count.h"
+#include "driver/base/ethosu_count.h"
 
-#include "ethosu_text.h"
+#include "driver/base/ethosu_text.h"
 
 #include <string.h>
 

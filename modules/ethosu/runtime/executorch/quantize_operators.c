@@ -12,7 +12,7 @@
  */
 #include "program_operators.h"
 
-#include "ethosu_count.h"
+#include "driver/base/ethosu_count.h"
 
 #include <math.h>
 

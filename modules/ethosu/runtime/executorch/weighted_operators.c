@@ -5,7 +5,7 @@
  * arithmetic: backends/cortex_m of pytorch/executorch 1.5; both sides rescale sums in the same way.
  */
 #include "sliding_window.h"
-#include "ethosu_count.h"
+#include "driver/base/ethosu_count.h"
 
 #include <string.h>
 

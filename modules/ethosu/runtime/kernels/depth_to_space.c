@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** DEPTH_TO_SPACE and SPACE_TO_DEPTH: convert channels to blocks of pixels and back. */
 #include "copy.h"
-#include "ethosu_count.h"
+#include "driver/base/ethosu_count.h"
 
 /** Field of the options. */
 enum { OPTION_BLOCK_SIZE = 0 };

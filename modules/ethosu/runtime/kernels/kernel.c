@@ -2,7 +2,7 @@
 /** Common code to prepare and run kernels; see kernel.h. */
 #include "kernel.h"
 
-#include "ethosu_count.h"
+#include "driver/base/ethosu_count.h"
 #include "plan_check.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
  * because they are used twice: for their sum, and for the division by it.
  */
 #include "softmax.h"
-#include "ethosu_count.h"
+#include "driver/base/ethosu_count.h"
 
 #include "real.h"
 

@@ -27,7 +27,7 @@ def build_cases(repo, build_dir):
         changed = [module / "runtime" / name for name in CHANGING] if flags else []
         folders = (module / "runtime", module / "driver", repo / "tools/sim_host")
         sources = {path for folder in folders for path in folder.rglob("*.c")}
-        sources -= set((module / "driver/defaults").glob("*.c"))
+        sources -= set((module / "driver/board/defaults").glob("*.c"))
         objects = [
             build_dir / "sim_host/address" / path.relative_to(repo).with_suffix(".o")
             for path in sorted(sources - set(changed))
