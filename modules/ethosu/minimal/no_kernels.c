@@ -6,6 +6,8 @@
  */
 #include "kernels/kernel.h"
 #include "plan_check.h"
+#include "plan_reader.h"
+#include "schedule.h"
 
 const struct kernel *kernel_find(const struct tflite_operator_call *call)
 {

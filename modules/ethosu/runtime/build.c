@@ -1,128 +1,12 @@
 // SPDX-License-Identifier: MIT
 /** Measures and loads a model: builds the steps from the file. See builder.h. */
 #include "builder.h"
-#include "driver/base/ethosu_count.h"
 
 #include "ethosu_memory.h"
-#include "format.h"
+#include "formats.h"
 
 #include <stddef.h>
 #include <string.h>
-
-static int refuse_stopped(const struct builder *builder)
-{
-    return error_set(builder->error, ETHOSU_MODEL_STOPPED, "loading was stopped");
-}
-
-/** Units between two polls while loading; a unit takes up to 1,500 instructions. */
-enum { LOAD_UNITS = POLL_UNITS / 16 };
-
-/** Take more units from the remaining budget. */
-static __attribute__((noinline)) int take_work(struct builder *builder, uint32_t units)
-{
-    uint32_t more = units > LOAD_UNITS ? units : LOAD_UNITS;
-    if (poll_now(&builder->model->poll)) {
-        return refuse_stopped(builder);
-    }
-    if (more > builder->work_after && builder->program != NULL) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
-                            "the file references its tables so often that loading would "
-                            "take too long");
-    }
-    if (more > builder->work_after) {
-        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "operator %u of subgraph %u: the file has %u bytes, but references its "
-                         "tables so often that loading would take too long",
-                         (unsigned)builder->operator_index, (unsigned)builder->graph_index,
-                         (unsigned)builder->model->file_size);
-    }
-    builder->work_after -= more;
-    builder->work = more - units;
-    return ETHOSU_MODEL_OK;
-}
-
-int build_work(struct builder *builder, uint32_t units)
-{
-    if (units > builder->work) {
-        return take_work(builder, units);
-    }
-    builder->work -= units;
-    return ETHOSU_MODEL_OK;
-}
-
-int build_counts(struct builder *builder, uint32_t inputs, uint32_t outputs,
-                 struct ethosu_model_buffer **buffers)
-{
-    struct ethosu_model *model = builder->model;
-    if (inputs > UINT16_MAX || outputs > UINT16_MAX) {
-        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE, "%u inputs and %u outputs",
-                         (unsigned)inputs, (unsigned)outputs);
-    }
-    model->inputs = (uint16_t)inputs;
-    model->outputs = (uint16_t)outputs;
-    uint32_t count = inputs + outputs;
-    void *memory;
-    TRY(build_work(builder, count));
-    TRY(build_object_front(builder, count * sizeof **buffers, &memory));
-    *buffers = memory;
-    if (memory != NULL) {
-        model->steps = (void *)(*buffers + count);
-    }
-    return ETHOSU_MODEL_OK;
-}
-
-int(build_refuse)(struct builder *builder, int status, const char *why)
-{
-    return builder->model->format->refuse(builder, status, why);
-}
-
-/** Reject requests for features that the file does not contain. */
-static int check_format(struct builder *builder, const struct ethosu_model_source *source)
-{
-    bool methods = builder->model->format->has_methods;
-    if (source->data != NULL && !methods) {
-        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "a .tflite file has no data file (.ptd), %u bytes given",
-                         (unsigned)source->data_size);
-    }
-    return source->file_size <= INT32_MAX
-               ? ETHOSU_MODEL_OK
-               : error_set(builder->error, ETHOSU_MODEL_BAD_FILE, "file is larger than 2 GB");
-}
-
-/** Reject a file that is not a model for this build, and name its kind. */
-static int refuse_kind(struct builder *builder, const struct ethosu_model_source *source,
-                       uint8_t kind)
-{
-    if (!ETHOSU_PTE && (kind == ETHOSU_FILE_PROGRAM || kind == ETHOSU_FILE_BUNDLE)) {
-        return error_set(builder->error, ETHOSU_MODEL_UNSUPPORTED,
-                         "an ExecuTorch program of %u bytes: not supported by this build",
-                         (unsigned)source->file_size);
-    }
-    if (kind == ETHOSU_FILE_DATA) {
-        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "a data file (.ptd) of %u bytes: load its program with this as data",
-                         (unsigned)source->file_size);
-    }
-    return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                     "not a .tflite file: %u bytes without the mark TFL3 at byte 4",
-                     (unsigned)source->file_size);
-}
-
-static int find_format(struct builder *builder, const struct ethosu_model_source *source)
-{
-    static const struct model_format *const formats[] = {
-        [ETHOSU_FILE_TFLITE] = &tflite_format,
-#if ETHOSU_PTE
-        [ETHOSU_FILE_PROGRAM] = &program_format,
-        [ETHOSU_FILE_BUNDLE] = &program_format,
-#endif
-    };
-    uint8_t kind = ethosu_file_kind_of(source->file, source->file_size)->number;
-    builder->model->format = kind < COUNT(formats) ? formats[kind] : NULL;
-    return builder->model->format == NULL ? refuse_kind(builder, source, kind)
-                                          : check_format(builder, source);
-}
 
 /** Reject many tensors with state in the same memory, because each would be filled. */
 static int check_filled(struct builder *builder)
@@ -157,7 +41,7 @@ static int build_model(struct builder *builder, const struct ethosu_model_source
     builder->work_after = MIN_WORK + (uint64_t)WORK_PER_BYTE * source->file_size;
     model->npu_reads_object = source->npu_reads_object;
     model->file_may_change = source->file_may_change;
-    TRY(find_format(builder, source));
+    TRY(formats_find(builder, source));
     TRY(model->format->build(builder, source));
     return check_filled(builder);
 }
@@ -230,7 +114,7 @@ static int load(const struct ethosu_model_source *source, const struct ethosu_mo
     TRY(build_model(builder, source));
     builder->model->object_size = (uint32_t)(builder->object.low + builder->object.high);
     if (run_initialisation(builder->model) == ETHOSU_MODEL_STOPPED) {
-        return refuse_stopped(builder);
+        return build_refuse_stopped(builder);
     }
     *model = builder->model;
     return ETHOSU_MODEL_OK;

@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: MIT
 /** Builds the steps of a compiled `.tflite` file. See builder.h. */
-#include "builder.h"
+#include "tflite_format.h"
 
-#include "format.h"
 #include "plan_check.h"
+#include "plan_reader.h"
+#include "schedule.h"
 
 #include <string.h>
-
-/** Reject a tensor that could not be read: the file is malformed, or its sizes are inconsistent. */
-static int bad_tensor(struct builder *builder, uint32_t tensor)
-{
-    const struct flatbuffer *fb = &builder->file.fb;
-    if (fb->bad) {
-        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "tensor %u of subgraph %u: malformed or truncated at byte %u of %u",
-                         (unsigned)tensor, (unsigned)builder->graph_index, (unsigned)fb->bad_at,
-                         (unsigned)fb->size);
-    }
-    return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                     "tensor %u of subgraph %u: shape and data do not match", (unsigned)tensor,
-                     (unsigned)builder->graph_index);
-}
 
 static int refuse_damage(struct builder *builder)
 {
@@ -28,77 +14,6 @@ static int refuse_damage(struct builder *builder)
     return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
                      "file is malformed or truncated at byte %u of %u", (unsigned)fb->bad_at,
                      (unsigned)fb->size);
-}
-
-bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_tensor *tensor)
-{
-    struct file_cache *cache = &builder->cache;
-    if (cache->graph != builder->graph_index) {
-        cache->graph = builder->graph_index;
-        cache->valid = 0;
-    }
-    bool keep = index < TENSOR_CACHE_SIZE;
-    struct tflite_tensor *read = keep ? &cache->list[index] : tensor;
-    if (!keep || (cache->valid >> index & 1) == 0) {
-        if (!tflite_get_tensor(&builder->file, &builder->graph, index, read)) {
-            return false;
-        }
-        cache->valid |= keep ? 1u << index : 0;
-    }
-    *tensor = *read;
-    return true;
-}
-
-int build_get_channels(struct builder *builder, uint32_t index, const struct tflite_tensor *tensor,
-                       struct tflite_channels *channels)
-{
-    if (tflite_get_channels(&builder->file, tensor, channels)) {
-        return ETHOSU_MODEL_OK;
-    }
-    struct tflite_text name = tflite_get_name(&builder->file, tensor);
-    return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                     "tensor %u (%.*s) of subgraph %u: %u scales and %u zero points, expected 0, 1 "
-                     "or %u of each",
-                     (unsigned)index, (int)name.length, name.bytes, (unsigned)builder->graph_index,
-                     (unsigned)channels->count, (unsigned)channels->zero_points,
-                     (unsigned)channels->size);
-}
-
-int build_find_tensor(struct builder *builder, uint32_t tensor, struct operand *operand)
-{
-    if (!build_get_tensor(builder, tensor, &operand->tensor)) {
-        return bad_tensor(builder, tensor);
-    }
-    operand->data = (void *)(uintptr_t)operand->tensor.data; // constants are only read
-    operand->offset = -1;
-    if (operand->data != NULL) {
-        return ETHOSU_MODEL_OK;
-    }
-    if (tensor == builder->fast_tensor) {
-        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "tensor %u of subgraph %u: not only used as the NPU's fast scratch",
-                         (unsigned)tensor, (unsigned)builder->graph_index);
-    }
-    operand->offset = tflite_get_offset(&builder->file, tensor);
-    if (operand->offset < 0 || operand->tensor.size == 0) {
-        struct tflite_text name = tflite_get_name(&builder->file, &operand->tensor);
-        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "tensor %u (%.*s) of subgraph %u: %u bytes of %s without an offset in "
-                         "OfflineMemoryAllocation",
-                         (unsigned)tensor, (int)name.length, name.bytes,
-                         (unsigned)builder->graph_index, (unsigned)operand->tensor.size,
-                         ethosu_model_type_name(operand->tensor.type));
-    }
-    return build_address(builder, (uint32_t)operand->offset, operand->tensor.size, &operand->data);
-}
-
-int build_find_operand(struct builder *builder, const struct fb_vector *list, uint32_t index,
-                       struct operand *operand)
-{
-    if (index >= list->count) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "too few inputs or outputs");
-    }
-    return build_find_tensor(builder, fb_u32_at(&builder->file.fb, list, index), operand);
 }
 
 /** Add state, which persists between inferences. Initially, each byte is its zero point. */
@@ -121,7 +36,7 @@ static int build_graph_tensors(struct builder *builder)
         }
         struct tflite_tensor tensor;
         if (!build_get_tensor(builder, i, &tensor)) {
-            return bad_tensor(builder, i);
+            return build_bad_tensor(builder, i);
         }
         TRY(build_grow_arena(builder, (uint64_t)offset + tensor.size));
         if (tensor.variable && builder->graph_index == builder->main_graph) {
@@ -235,7 +150,7 @@ static int find_end(struct builder *builder, const struct end *end, struct opera
 {
     const struct tflite_tensor *tensor = &operand->tensor;
     if (!build_get_tensor(builder, end->tensor, &operand->tensor)) {
-        return bad_tensor(builder, end->tensor);
+        return build_bad_tensor(builder, end->tensor);
     }
     operand->offset = -1;
     if (tensor->size == 0 || end->tensor == builder->fast_tensor) {
@@ -310,7 +225,7 @@ static int copy_output(struct builder *builder, uint32_t end, const struct tflit
     const struct ethosu_model_buffer *buffers = model_buffers(builder->model);
     struct step step = {.run = step_copy};
     if (builder->loading && buffers[end].size != tensor->size) {
-        return bad_tensor(builder, buffers[end].tensor); // the file has changed
+        return build_bad_tensor(builder, buffers[end].tensor); // the file has changed
     }
     step.copy.destination = builder->loading ? buffers[end].data : NULL;
     step.copy.source = tensor->data;
@@ -322,7 +237,7 @@ static int copy_output(struct builder *builder, uint32_t end, const struct tflit
  * Complete the outputs after the last operator: copy the constant ones, and reject those that
  * nothing writes, as their memory holds data of other programs.
  */
-int build_outputs(struct builder *builder)
+static int build_outputs(struct builder *builder)
 {
     const uint32_t inputs = builder->graph.inputs.count;
     if (!builder->loading && builder->kernels == NULL && !builder->constant_outputs) {
@@ -332,7 +247,7 @@ int build_outputs(struct builder *builder)
         struct tflite_tensor tensor;
         struct end end = get_end(builder, inputs + i);
         if (!build_get_tensor(builder, end.tensor, &tensor)) {
-            return bad_tensor(builder, end.tensor);
+            return build_bad_tensor(builder, end.tensor);
         }
         bool written = tensor.variable != 0;
         if (tensor.data != NULL) {
@@ -347,6 +262,18 @@ int build_outputs(struct builder *builder)
         }
     }
     return ETHOSU_MODEL_OK;
+}
+
+/** Prepare all operators: of the main graph, and of the subgraphs that initialise it. */
+static int build_graphs(struct builder *builder)
+{
+    TRY(build_graph(builder, builder->main_graph));
+    TRY(schedule_end(builder));
+    TRY(build_outputs(builder));
+    for (uint32_t named = builder->initialisers; named != 0; named &= named - 1) {
+        TRY(build_graph(builder, (uint32_t)__builtin_ctz(named)));
+    }
+    return ETHOSU_VARIABLES ? build_zero_variables(builder) : ETHOSU_MODEL_OK;
 }
 
 /** Was the model never compiled? A file with a plan may run only on the CPU, or need no operator.

@@ -23,6 +23,9 @@
 #define WORK_PER_BYTE 4u
 #define MIN_WORK 65536u
 
+/** Units between two polls while loading; a unit takes up to 1,500 instructions. */
+#define LOAD_UNITS (POLL_UNITS / 16)
+
 /** Maximum number of bytes written by initialisation, in arena sizes. */
 #define FILLS 16u
 
@@ -124,7 +127,7 @@ struct builder {
     bool in_prologue;      /**< in one run by the NPU, whose steps come before all others */
 
     struct npu_overlap overlap;
-    struct program_builder *program; /**< of an ExecuTorch program, see executorch/ */
+    struct program_builder *program; /**< of a format with programs */
 
     uint32_t planned_arena; /**< bytes of the main graph's tensors and planned scratch */
     struct ethosu_model_kernel *kernels; /**< for ethosu_model_kernels(), else NULL */
@@ -160,6 +163,9 @@ enum npu_input {
     NPU_INPUT_FAST_SCRATCH,
 };
 
+/** Reject the model because loading was stopped. */
+int build_refuse_stopped(const struct builder *builder);
+
 /** Count work before it is done, so that loading time is linear in the file's size. */
 int build_work(struct builder *builder, uint32_t units);
 
@@ -168,15 +174,6 @@ static inline int build_work_at(struct builder *builder, uint32_t index)
 {
     return index % 16 == 0 ? build_work(builder, 16) : ETHOSU_MODEL_OK;
 }
-
-/** Name of a builtin operator code, "?" when unknown. */
-struct tflite_text operator_name(uint32_t code);
-
-/** Prepare all operators: of the main graph, and of the subgraphs that initialise it. */
-int build_graphs(struct builder *builder);
-
-/** Prepare an operator of the current subgraph. */
-int build_operator(struct builder *builder, uint32_t index);
 
 /** Make a subgraph the current one; its offsets follow those of the subgraphs before it. */
 int build_enter_graph(struct builder *builder, uint32_t index);
@@ -202,11 +199,11 @@ int build_find_operand(struct builder *builder, const struct fb_vector *list, ui
 int build_get_channels(struct builder *builder, uint32_t index, const struct tflite_tensor *tensor,
                        struct tflite_channels *channels);
 
+/** Reject a tensor that could not be read: malformed, or its sizes are inconsistent. */
+int build_bad_tensor(struct builder *builder, uint32_t tensor);
+
 /** Find a tensor of the current subgraph and its memory. */
 int build_find_tensor(struct builder *builder, uint32_t tensor, struct operand *operand);
-
-/** Complete the main graph's outputs, after its operators. */
-int build_outputs(struct builder *builder);
 
 /** Reserve the list of inputs and outputs, and start the list of steps after it. */
 int build_counts(struct builder *builder, uint32_t inputs, uint32_t outputs,
@@ -278,31 +275,5 @@ int build_refuse(struct builder *builder, int status, const char *why);
 #ifdef ETHOSU_MESSAGES_TERSE
 #define build_refuse(builder, status, why) error_set((builder)->error, status, "%s", why)
 #endif
-
-/** Prepare an ethos-u operator: an NPU call. */
-int prepare_npu(struct builder *builder, const struct tflite_operator_call *call);
-
-/** 0: build without resource variables, which streaming models need. */
-#ifndef ETHOSU_VARIABLES
-#define ETHOSU_VARIABLES 1
-#endif
-
-/** Prepare the operators of resource variables. */
-int prepare_call_once(struct builder *builder, const struct tflite_operator_call *call);
-int prepare_var_handle(struct builder *builder, const struct tflite_operator_call *call);
-int prepare_read_variable(struct builder *builder, const struct tflite_operator_call *call);
-int prepare_assign_variable(struct builder *builder, const struct tflite_operator_call *call);
-
-/** Call before an operator adds its steps: adds a wait for the NPU if needed. */
-int schedule_operator(struct builder *builder, const struct tflite_operator_call *call);
-
-/** Call after adding the step of an NPU call (NULL while measuring). */
-void schedule_npu(struct builder *builder, struct step *step);
-
-/** Call after the last operator: adds a wait for the NPU if needed. */
-int schedule_end(struct builder *builder);
-
-/** Initialise the variables that no subgraph initialises with zeros. */
-int build_zero_variables(struct builder *builder);
 
 #endif

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /** Describes a loaded model. */
-#include "format.h"
+#include "formats.h"
+#include "metadata.h"
 
-const struct model_facts *model_facts(const struct ethosu_model *model)
+/** The facts of the model's format. */
+static const struct model_facts *model_facts(const struct ethosu_model *model)
 {
 #if ETHOSU_PTE
     if (model->format == &program_format) {
@@ -80,6 +82,13 @@ bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, 
                               float *scale, int32_t *zero_point)
 {
     return model_facts(model)->get_channel(model, index, channel, scale, zero_point);
+}
+
+const void *ethosu_model_get_metadata(const struct ethosu_model *model, const char *name,
+                                      uint32_t *size)
+{
+    *size = 0;
+    return model_facts(model)->get_metadata(model, name, size);
 }
 
 static void measure_scratch(const struct npu_call *call, struct ethosu_model_info *info)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** Describes a `.tflite` file, rereading it on request. */
 #include "checked.h"
-#include "format.h"
+#include "tflite_format.h"
 
 #include <string.h>
 

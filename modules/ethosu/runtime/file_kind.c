@@ -2,7 +2,7 @@
 /** Kinds of model files; see ethosu_model.h. Keep in sync with tools/ethosu_tools/model/kinds.py.
  */
 #include "flatbuffer.h"
-#include "model.h"
+#include "ethosu_model.h"
 
 const struct ethosu_file_kind *ethosu_file_kind_of(const void *file, size_t size)
 {

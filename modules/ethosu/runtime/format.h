@@ -41,19 +41,4 @@ struct model_facts {
     const struct method_facts *methods; /**< NULL if files have no methods */
 };
 
-/** The facts of the model's format. */
-const struct model_facts *model_facts(const struct ethosu_model *model);
-
-extern const struct model_facts tflite_facts;
-extern const struct model_facts program_facts;
-
-extern const struct model_format tflite_format;
-extern const struct model_format program_format;
-
-/** Reject an operator of a `.tflite` file. */
-int tflite_refuse(struct builder *builder, int status, const char *why);
-
-/** Metadata of a `.tflite` file. */
-const void *tflite_get_metadata(const struct ethosu_model *model, const char *name, uint32_t *size);
-
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** The step of every CPU operator, regardless of the file format. */
-#include "kernels/kernel.h"
+#include "kernel_call.h"
 
 #include <string.h>
 

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: MIT
-/** Finds a metadata entry; see metadata.h. */
-#include "metadata.h"
+/** Finds a metadata entry of a `.tflite` file. */
+#include "tflite_format.h"
 
-#include "format.h"
-
-const void *ethosu_model_get_metadata(const struct ethosu_model *model, const char *name,
-                                      uint32_t *size)
-{
-    *size = 0;
-    return model_facts(model)->get_metadata(model, name, size);
-}
+#include <string.h>
 
 const void *tflite_get_metadata(const struct ethosu_model *model, const char *name, uint32_t *size)
 {

@@ -2,8 +2,6 @@
 /** Makes calls of the driver: see npu_call.h. */
 #include "npu_call.h"
 
-#include "format.h"
-
 static int refuse_config(struct builder *builder, uint32_t config)
 {
     char model_name[ETHOSU_EXT_CONFIG_NAME_SIZE];

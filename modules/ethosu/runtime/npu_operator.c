@@ -8,6 +8,8 @@
  */
 #include "driver/base/ethosu_build.h"
 #include "npu_call.h"
+#include "schedule.h"
+#include "tflite_format.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Names of TensorFlow Lite's builtin operators, only for error messages. */
-#include "builder.h"
+#include "tflite.h"
 
 #include <string.h>
 

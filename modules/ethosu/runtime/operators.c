@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /** The operators without a kernel, and the walk over the graphs. */
-#include "format.h"
+#include "tflite_format.h"
 #include "driver/base/ethosu_count.h"
 
 #include "kernels/kernel.h"
+#include "schedule.h"
 
 static int prepare_reshape(struct builder *builder, const struct tflite_operator_call *call);
 
@@ -60,55 +61,6 @@ static int prepare_reshape(struct builder *builder, const struct tflite_operator
     return build_copy(builder, (uint32_t)output.offset, input.data, input.tensor.size);
 }
 
-int build_enter_graph(struct builder *builder, uint32_t index)
-{
-    builder->graph_index = index;
-    if (!tflite_enter_subgraph(&builder->file, index, &builder->graph)) {
-        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "subgraph %u does not exist or is malformed", (unsigned)index);
-    }
-    return build_find_fast_tensor(builder);
-}
-
-int build_get_operator(struct builder *builder, uint32_t index,
-                       const struct tflite_operator_call **call)
-{
-    struct file_cache *cache = &builder->cache;
-    *call = &cache->call;
-    if (cache->call_index == index && cache->call_graph == builder->graph_index) {
-        return ETHOSU_MODEL_OK;
-    }
-    cache->call_index = index;
-    cache->call_graph = builder->graph_index;
-    if (tflite_get_operator(&builder->file, &builder->graph, index, &cache->call)) {
-        return ETHOSU_MODEL_OK;
-    }
-    cache->call_index = TFLITE_NO_OPERATOR;
-    return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                     "operator %u of subgraph %u: malformed or truncated at byte %u of %u",
-                     (unsigned)index, (unsigned)builder->graph_index,
-                     (unsigned)builder->file.fb.bad_at, (unsigned)builder->file.fb.size);
-}
-
-int build_find_fast_tensor(struct builder *builder)
-{
-    struct flatbuffer *fb = &builder->file.fb;
-    builder->fast_tensor = TFLITE_NO_TENSOR;
-    for (uint32_t i = 0; i < builder->graph.operators.count; i++) {
-        const struct tflite_operator_call *call;
-        TRY(build_work(builder, WORK_OF_OPERATOR));
-        TRY(build_get_operator(builder, i, &call));
-        if (call->npu && call->inputs.count > NPU_INPUT_FAST_SCRATCH) {
-            // All operators of a graph share both tensors.
-            uint32_t fast = fb_u32_at(fb, &call->inputs, NPU_INPUT_FAST_SCRATCH);
-            bool apart = fast != fb_u32_at(fb, &call->inputs, NPU_INPUT_SCRATCH);
-            builder->fast_tensor = apart ? fast : TFLITE_NO_TENSOR;
-            return ETHOSU_MODEL_OK;
-        }
-    }
-    return ETHOSU_MODEL_OK;
-}
-
 /** The row of an operator without a kernel; NULL if a kernel computes it. */
 static const struct operator_kernel *find_kernel(const struct tflite_operator_call *call)
 {
@@ -149,7 +101,7 @@ int build_operator(struct builder *builder, uint32_t index)
     return kernel->prepare(builder, call, kernel);
 }
 
-static int build_graph(struct builder *builder, uint32_t index)
+int build_graph(struct builder *builder, uint32_t index)
 {
     builder->variables->handle_count = 0;
     if (index != builder->main_graph) { // the main graph was read when the file was opened
@@ -159,15 +111,4 @@ static int build_graph(struct builder *builder, uint32_t index)
         TRY(build_operator(builder, i));
     }
     return ETHOSU_MODEL_OK;
-}
-
-int build_graphs(struct builder *builder)
-{
-    TRY(build_graph(builder, builder->main_graph));
-    TRY(schedule_end(builder));
-    TRY(build_outputs(builder));
-    for (uint32_t named = builder->initialisers; named != 0; named &= named - 1) {
-        TRY(build_graph(builder, (uint32_t)__builtin_ctz(named)));
-    }
-    return ETHOSU_VARIABLES ? build_zero_variables(builder) : ETHOSU_MODEL_OK;
 }

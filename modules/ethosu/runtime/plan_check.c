@@ -4,6 +4,7 @@
 #include "checked.h"
 #include "live_memory.h"
 #include "plan_check.h"
+#include "plan_reader.h"
 
 /** Times: not in this inference; after it (outputs); in the next one too (state). */
 enum { NEVER = UINT32_MAX, AFTER = NEVER - 1, ALWAYS = NEVER };

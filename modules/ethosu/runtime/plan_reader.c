@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Reads the memory plan; see plan.h for its layout. */
-#include "plan_check.h"
+#include "plan_reader.h"
 
 #include "kernels/kernel.h"
 #include "plan.h"

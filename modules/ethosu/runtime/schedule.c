@@ -7,11 +7,11 @@
  * in between. `ethosu compile` orders operators and chooses offsets for this;
  * the decision here depends only on the offsets.
  */
-#include "builder.h"
+#include "schedule.h"
 
 #include "ethosu_memory.h"
 #include "kernels/kernel.h"
-#include "plan_check.h"
+#include "plan_reader.h"
 
 /**
  * Minimum gap in bytes between memory of the CPU and of the NPU, relative to

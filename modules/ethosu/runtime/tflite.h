@@ -164,4 +164,7 @@ static inline bool tflite_text_is(struct tflite_text text, const char *expected)
     return tflite_text_equal(text, (struct tflite_text){expected, (uint32_t)strlen(expected)});
 }
 
+/** Name of a builtin operator code, "?" when unknown. */
+struct tflite_text operator_name(uint32_t code);
+
 #endif

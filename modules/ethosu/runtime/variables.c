@@ -6,7 +6,7 @@
  * ASSIGN_VARIABLE copies a tensor into it. The variables are in the arena after
  * Vela's tensors. Handles exist only while the model is loaded.
  */
-#include "builder.h"
+#include "tflite_format.h"
 
 /** Fields of the options of VAR_HANDLE and CALL_ONCE. */
 enum { VAR_HANDLE_SHARED_NAME = 1, CALL_ONCE_SUBGRAPH = 0 };

@@ -102,6 +102,12 @@ struct program_operand {
 /** Reject the program because of the current instruction: "instruction 4 (NAME): why". */
 int program_refuse(struct program_builder *program, int status, const char *why);
 
+/** The same, for the format. */
+int program_refuse_named(struct builder *builder, int status, const char *why);
+
+/** Reject a program that is malformed or truncated. */
+int program_refuse_damage(struct program_builder *program);
+
 /** Read a value that must be a tensor; it stays valid as for program_get_tensor(). */
 int program_tensor(struct program_builder *program, uint32_t value,
                    const struct program_tensor **tensor);
@@ -109,6 +115,10 @@ int program_tensor(struct program_builder *program, uint32_t value,
 /** The same, and find its memory. */
 int program_operand(struct program_builder *program, uint32_t value,
                     struct program_operand *operand);
+
+/** Find the place of a planned tensor. */
+int program_locate(struct program_builder *program, uint32_t value,
+                   const struct program_tensor *tensor, uint32_t *offset, void **address);
 
 /** Copy the bytes of a tensor to one of the same size, unless both are at the same place. */
 int program_copy(struct program_builder *program, const struct program_operand *from,

@@ -2,7 +2,7 @@
 /** Describes the methods of an ExecuTorch program, rereading the file on request. */
 #include "build_program.h"
 #include "driver/base/ethosu_count.h"
-#include "format.h"
+#include "executorch/format.h"
 
 #include <string.h>
 

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: MIT
 /** Describes an ExecuTorch program, rereading the file on request. */
 #include "build_program.h"
-#include "format.h"
+#include "executorch/format.h"
 
 #include <string.h>
-
-bool program_open_again(const struct ethosu_model *model, struct program *program)
-{
-    return program_open(program, model->file, model->file_size) &&
-           program_choose(program, model->method);
-}
 
 static uint32_t program_count_values(const struct ethosu_model *model)
 {
@@ -87,26 +81,6 @@ static bool from_methods(struct program *program, struct program_bytes owner, co
            read_scale(program, value, &quantization->scale) &&
            find_constant(program, owner, kind, number, "zp", &value) &&
            read_zero_point(program, value, &quantization->zero_point);
-}
-
-struct program_bytes program_called(struct program *program, uint32_t instruction,
-                                    struct fb_vector *arguments)
-{
-    const struct program_instruction *call = program_get_instruction(program, instruction);
-    struct program_bytes name;
-    *arguments = (struct fb_vector){0};
-    if (call == NULL || call->type != PROGRAM_KERNEL_CALL ||
-        !program_get_operator(program, call->index, &name)) {
-        return (struct program_bytes){0};
-    }
-    *arguments = call->arguments;
-    return name;
-}
-
-bool program_ends_with(struct program_bytes text, const char *ending)
-{
-    uint32_t length = (uint32_t)strlen(ending);
-    return text.size > length && fb_same(text.data + text.size - length, ending, length);
 }
 
 /** Arguments of quantize_per_tensor and dequantize_per_tensor. */
@@ -211,7 +185,7 @@ static bool program_describe(const struct ethosu_model *model, uint32_t index,
         tensor->shape[i] = planned->shape[planned->order[i]];
         tensor->order[i] = planned->order[i];
     }
-    const struct ethosu_model_buffer *buffers = ethosu_model_inputs(model);
+    const struct ethosu_model_buffer *buffers = model_buffers(model);
     for (uint32_t i = 0; i < (uint32_t)model->inputs + model->outputs; i++) {
         if (buffers[i].tensor != index) {
             continue;

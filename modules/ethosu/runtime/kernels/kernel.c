@@ -3,7 +3,7 @@
 #include "kernel.h"
 
 #include "driver/base/ethosu_count.h"
-#include "plan_check.h"
+#include "plan_reader.h"
 
 #include <string.h>
 

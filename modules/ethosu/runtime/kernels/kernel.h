@@ -15,7 +15,7 @@
 #ifndef KERNEL_H
 #define KERNEL_H
 
-#include "builder.h"
+#include "kernel_call.h"
 #include "checked.h"
 
 /** The last column of kernels.def. */
@@ -31,31 +31,6 @@ enum kernel_property {
 #else
 #define KERNEL_BUILD KERNEL_PLAIN
 #endif
-
-/** The start of every kernel's block of constants. */
-struct kernel_call {
-    const struct kernel *kernel;
-    struct poll *poll;     /**< the model's */
-    void *scratch;         /**< aligned to 16, or NULL */
-    uint32_t scratch_size; /**< planned, bytes */
-};
-
-/** A CPU operator. */
-struct kernel {
-    uint16_t code; /**< enum tflite_operator */
-    bool in_place;
-    uint16_t version;
-    const char *custom; /**< name of a custom operator, else NULL */
-    /** Check the operator and call kernel_add(); returns enum ethosu_model_status. */
-    int (*prepare)(struct builder *builder, const struct tflite_operator_call *call,
-                   const struct kernel *kernel);
-    /** Bytes of scratch, computed from the block of constants; NULL if no scratch is needed. */
-    uint32_t (*scratch)(const struct kernel_call *call);
-    /** Compute the outputs; returns enum ethosu_model_status. */
-    int (*run)(const struct kernel_call *call);
-    /** For prepare(): differences between the operators of a family; may be NULL. */
-    const void *variant;
-};
 
 /** Entry of kernels.def. */
 #define KERNEL(name, version, property)                                  \
@@ -127,17 +102,13 @@ int kernel_bad(struct builder *builder, const char *why);
 int kernel_bad_type(struct builder *builder);
 
 /**
- * Add the current operator's step: copy its block of constants into the model
- * object, and set the scratch that was planned.
+ * Add the current operator's step like kernel_add_step(): copy its block of constants into the
+ * model object, and set the scratch that was planned.
  *
  * @param block  begins with struct kernel_call
  */
 int kernel_add(struct builder *builder, const struct kernel *kernel, struct kernel_call *block,
                size_t size);
-
-/** The same without a plan, and with the scratch that the block has: runtime/kernel_step.c. */
-int kernel_add_step(struct builder *builder, const struct kernel *kernel, struct kernel_call *block,
-                    size_t size);
 
 /** Bytes of `count` elements; UINT32_MAX, which no plan contains, on overflow. */
 static inline uint32_t kernel_bytes(uint32_t count, uint32_t size)

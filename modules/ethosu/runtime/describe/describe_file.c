@@ -3,51 +3,9 @@
 #include "describer.h"
 
 #include "debug_table.h"
+#include "formats.h"
 #include "ethosu_ext.h"
-
-_Static_assert(sizeof(struct reader) <= sizeof((struct ethosu_description){0}.reader), "reader");
-
-/** Read budget per file, and per byte of it; files can refer to a table repeatedly. */
-enum { MIN_READS = 65536, READS_PER_BYTE = 4 };
-
-int describe_take(struct ethosu_description *description, uint64_t reads,
-                  struct ethosu_model_error *error)
-{
-    if (reads > description->reads) {
-        return error_set(error, ETHOSU_MODEL_BAD_FILE,
-                         "it references its tables so often that reading would take too long");
-    }
-    description->reads -= reads;
-    return ETHOSU_MODEL_OK;
-}
-
-int describe_damage(const struct flatbuffer *fb, struct ethosu_model_error *error)
-{
-    if (fb->bad_at < fb->size) {
-        return error_set(error, ETHOSU_MODEL_BAD_FILE,
-                         "damaged or truncated: the data at byte %u leads beyond its %u bytes",
-                         (unsigned)fb->bad_at, (unsigned)fb->size);
-    }
-    return error_set(error, ETHOSU_MODEL_BAD_FILE,
-                     "damaged or truncated: it has %u bytes, a table extends to byte %u or beyond",
-                     (unsigned)fb->size, (unsigned)fb->bad_at);
-}
-
-int describe_list(struct ethosu_description *description, const struct flatbuffer *fb,
-                  struct fb_vector list, uint32_t size, struct ethosu_describe_bytes *bytes,
-                  struct ethosu_model_error *error)
-{
-    *bytes = (struct ethosu_describe_bytes){fb->data + list.position, size * list.count};
-    return describe_take(description, list.count, error);
-}
-
-void describe_start(struct ethosu_description *description, const void *file, size_t size)
-{
-    memset(description, 0, sizeof *description);
-    description->program = (struct ethosu_describe_bytes){file, (uint32_t)size};
-    description->reads = MIN_READS + (uint64_t)READS_PER_BYTE * size;
-    reader_of(description)->graph = UINT32_MAX;
-}
+#include "driver/base/ethosu_count.h"
 
 int ethosu_model_describe(const void *file, size_t size, struct ethosu_description *description,
                           struct ethosu_model_error *error)
@@ -55,13 +13,15 @@ int ethosu_model_describe(const void *file, size_t size, struct ethosu_descripti
     static int (*const open[])(struct ethosu_description *description, const void *file,
                                uint32_t size, struct ethosu_model_error *error) = {
         [ETHOSU_FILE_TFLITE] = describe_open_tflite,
+#if ETHOSU_PTE
         [ETHOSU_FILE_PROGRAM] = describe_open_program,
         [ETHOSU_FILE_BUNDLE] = describe_open_bundle,
         [ETHOSU_FILE_DATA] = describe_open_data,
+#endif
     };
     describe_start(description, file, size);
     description->kind = ethosu_file_kind_of(file, size)->number;
-    if (description->kind != ETHOSU_FILE_OTHER && size <= INT32_MAX) {
+    if (description->kind < COUNT(open) && open[description->kind] != NULL && size <= INT32_MAX) {
         return open[description->kind](description, file, (uint32_t)size, error);
     }
     return error_set(error, ETHOSU_MODEL_BAD_FILE,

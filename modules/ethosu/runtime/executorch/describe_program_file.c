@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /** Describes ExecuTorch programs and their data files; see ethosu_describe.h. */
-#include "describer.h"
+#include "executorch/program_reader.h"
 
 #include "executorch/build_program.h"
 #include "executorch/data_file.h"
-#include "format.h"
+#include "executorch/format.h"
 
 /** Arguments written by an operator that the runtime does not support: its result, listed twice. */
 enum { WRITTEN_BY_UNKNOWN = 2 };
@@ -31,9 +31,14 @@ static uint32_t output_count(struct program_bytes name)
     return 0;
 }
 
+static struct ethosu_describe_bytes describe_bytes(struct program_bytes bytes)
+{
+    return (struct ethosu_describe_bytes){bytes.data, bytes.size};
+}
+
 static struct program *program_of(struct ethosu_description *description)
 {
-    return &reader_of(description)->program;
+    return &program_reader_of(description)->program;
 }
 
 static int get_entry(struct ethosu_description *description, uint32_t index,
@@ -167,9 +172,9 @@ static int get_tensor(struct ethosu_description *description, uint32_t index,
                       struct ethosu_describe_value *value, struct ethosu_model_error *error)
 {
     enum { CONSTANT = 5 }; // field of a tensor
-    struct reader *reader = reader_of(description);
+    struct program_reader *reader = program_reader_of(description);
     struct program *program = &reader->program;
-    const struct ethosu_model loaded = as_loaded(program, reader->graph);
+    const struct ethosu_model loaded = as_loaded(program, reader->base.graph);
     const struct program_tensor *tensor;
     enum program_tensor_fault fault = program_get_tensor(program, index, &tensor);
     TRY(charge_search(description, index, error));
@@ -362,9 +367,9 @@ static const struct describer program_describer = {
 int describe_open_program(struct ethosu_description *description, const void *file, uint32_t size,
                           struct ethosu_model_error *error)
 {
-    struct reader *reader = reader_of(description);
+    struct program_reader *reader = program_reader_of(description);
     struct program *program = &reader->program;
-    reader->format = &program_describer;
+    reader->base.format = &program_describer;
     if (!program_open(program, file, size)) {
         return describe_damage(&program->fb, error);
     }
@@ -377,9 +382,9 @@ int describe_open_data(struct ethosu_description *description, const void *file,
                        struct ethosu_model_error *error)
 {
     static const struct describer data_describer = {.entry = get_entry};
-    struct reader *reader = reader_of(description);
+    struct program_reader *reader = program_reader_of(description);
     struct program *program = &reader->program;
-    reader->format = &data_describer;
+    reader->base.format = &data_describer;
     if (!data_file_open(program, file, size) || program->fb.bad) {
         return error_set(error, ETHOSU_MODEL_BAD_FILE,
                          "not a .ptd file: %u bytes, or a header that does not fit them",

@@ -3,7 +3,7 @@
  * Describes bundles: a program, and inputs and expected outputs of its methods; see
  * ethosu_describe.h. Field numbers: schema/bundled_program_schema.fbs of pytorch/executorch 1.5.
  */
-#include "describer.h"
+#include "executorch/program_reader.h"
 
 #include "checked.h"
 #include "executorch/build_program.h"
@@ -37,7 +37,7 @@ struct tensor_table {
 static int find_suite(struct ethosu_description *description, uint32_t *index,
                       struct suite_table *suite, struct ethosu_model_error *error)
 {
-    struct reader *reader = reader_of(description);
+    struct program_reader *reader = program_reader_of(description);
     struct flatbuffer *fb = &reader->bundle;
     for (uint32_t i = 0; i < reader->suites.count; i++) {
         TRY(describe_take(description, 1, error));
@@ -56,7 +56,7 @@ static int find_suite(struct ethosu_description *description, uint32_t *index,
 int ethosu_describe_case(struct ethosu_description *description, uint32_t index,
                          struct ethosu_describe_case *bundled, struct ethosu_model_error *error)
 {
-    struct reader *reader = reader_of(description);
+    struct program_reader *reader = program_reader_of(description);
     struct flatbuffer *fb = &reader->bundle;
     struct suite_table suite;
     TRY(find_suite(description, &index, &suite, error));
@@ -83,7 +83,7 @@ static bool is_order(const uint8_t *order, uint32_t rank)
 static int get_tensor(struct ethosu_description *description, uint32_t position,
                       struct ethosu_describe_value *value, struct ethosu_model_error *error)
 {
-    struct flatbuffer *fb = &reader_of(description)->bundle;
+    struct flatbuffer *fb = &program_reader_of(description)->bundle;
     struct ethosu_model_tensor *tensor = &value->tensor;
     struct tensor_table table;
     fb_read(fb, position, tensor_fields, &table);
@@ -129,7 +129,7 @@ int ethosu_describe_case_value(struct ethosu_description *description, bool is_o
     };
     static const struct fb_field byte_field[] = {FB_BYTE(0), FB_END};
     static const struct fb_field long_field[] = {FB_LONG(0), FB_END};
-    struct reader *reader = reader_of(description);
+    struct program_reader *reader = program_reader_of(description);
     struct flatbuffer *fb = &reader->bundle;
     struct fb_long bits = {0};
     memset(value, 0, sizeof *value);
@@ -156,7 +156,7 @@ int ethosu_describe_case_value(struct ethosu_description *description, bool is_o
 static int read_suites(struct ethosu_description *description, const void *file, uint32_t size,
                        struct ethosu_model_error *error)
 {
-    struct reader *reader = reader_of(description);
+    struct program_reader *reader = program_reader_of(description);
     struct flatbuffer *fb = &reader->bundle;
     struct suite_table suite;
     *fb = (struct flatbuffer){.data = file, .size = size};
@@ -190,7 +190,7 @@ int ethosu_describe_cases(const void *file, size_t size, struct ethosu_descripti
 int describe_open_bundle(struct ethosu_description *description, const void *file, uint32_t size,
                          struct ethosu_model_error *error)
 {
-    struct reader *reader = reader_of(description);
+    struct program_reader *reader = program_reader_of(description);
     TRY(read_suites(description, file, size, error));
     TRY(describe_open_program(description, file, size, error));
     description->program =
