@@ -29,7 +29,7 @@ AREAS := \
     lab:parts+board-images:lab \
     natmod:board-images+plugin:modules/ethosu/natmod \
     plugin:plugin+firmware+sim-host-variants:tools/qemu_plugin \
-    runtime:sim-host-variants+firmware+plugin:modules/ethosu/runtime \
+    runtime:sim-host-variants+firmware+plugin:modules/ethosu/runtime+modules/ethosu/executorch \
     sim:sim-variants+sim-host-variants:tools/npu_sim+tools/sim_host \
     tools:parts+accel+board-images+examples:tools/ethosu_tools+tools/setup \
     pages:parts+accel+board-images+examples:pages \
@@ -193,7 +193,7 @@ sim: $(STAMPS)/debian ## Build the simulator of the NPU
 # The tools' binding of the library, generated from its headers.
 LIBRARY_BINDING := $(BUILD)/library/ethosu_library.py
 LIBRARY_HEADERS := $(wildcard modules/ethosu/driver/include/*.h modules/ethosu/driver/*/*.h \
-    modules/ethosu/runtime/*.h modules/ethosu/runtime/describe/*.h modules/ethosu/audio/*.h \
+    modules/ethosu/runtime/include/*.h modules/ethosu/audio/*.h \
     modules/ethosu/accel/*.h tools/npu_sim/*.h tools/sim_accel/sim_accel.h tools/sim_host/*.h)
 
 include modules/ethosu/listed.mk

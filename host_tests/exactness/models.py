@@ -15,7 +15,7 @@ from ethosu_tools.model import ModelFile, make_model, tflite
 
 from host_tests.kit import mixed_models
 from host_tests.kit.reference_cases import Case
-from host_tests.modules.ethosu.runtime.executorch import cortex_m, made
+from host_tests.modules.ethosu.executorch import cortex_m, made
 from tools.web import discs
 
 # Gets a fixture by its name.

@@ -16,7 +16,7 @@ from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import ModelFile
 
 from host_tests.kit.reference_cases import outputs_of
-from host_tests.modules.ethosu.runtime.executorch import made
+from host_tests.modules.ethosu.executorch import made
 
 ALIF = ("kws_u55_128", "kws_u55_256", "kws_u85_256")
 AMBIQ = ("ad_medium", "kws_micronet_m", "rnnoise")

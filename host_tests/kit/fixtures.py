@@ -198,7 +198,7 @@ def vela(tmp_path_factory):
 @pytest.fixture(scope="session")
 def raw(vela, small_models):
     """Vela's raw output of small_cnn: `raw("u55")` for options by name or an NPU."""
-    from host_tests.modules.ethosu.runtime.executorch import made
+    from host_tests.modules.ethosu.executorch import made
 
     @functools.cache
     def get(name: str):

@@ -18,7 +18,7 @@ from host_tests.generator.families import U55_U65, U85
 from host_tests.kit.mixed_models import MODELS as MIXED
 from host_tests.kit.reference_cases import make_case
 from host_tests.linux.machine import model_file
-from host_tests.modules.ethosu.runtime.executorch import made
+from host_tests.modules.ethosu.executorch import made
 
 pytestmark = pytest.mark.slow
 

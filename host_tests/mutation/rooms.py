@@ -37,7 +37,7 @@ ROOMS = (
         first=("test_c.py", "test_verify.py", "test_faults.py"),
     ),
     Room(
-        "runtime", 12, (f"{MODULE}/runtime/*.c",), "sim-host-variants firmware",
+        "runtime", 12, (f"{MODULE}/runtime/*/*.c",), "sim-host-variants firmware",
         (
             f"{TESTS}/runtime/test_*.py", f"{TESTS}/runtime", EXACTNESS,
             "host_tests/tools/ethosu_tools/model",
@@ -48,15 +48,16 @@ ROOMS = (
         ),
     ),
     Room(
-        "kernels", 14, (f"{MODULE}/runtime/kernels/*.c",), IMAGE,
+        "kernels", 14, (f"{MODULE}/runtime/kernels/*/*.c",), IMAGE,
         (f"{TESTS}/runtime/kernels", EXACTNESS),
         # Compiled only where a tree of CMSIS-NN is given.
         but=("cmsis_nn.c",),
         first=("kernels/test_exact.py",),
     ),
     Room(
-        "executorch", 8, (f"{MODULE}/runtime/executorch/*.c",), "sim-host-variants firmware",
-        (f"{TESTS}/runtime/executorch", EXACTNESS),
+        "executorch", 8, (f"{MODULE}/executorch/*.c", f"{MODULE}/executorch/*/*.c"),
+        "sim-host-variants firmware",
+        (f"{TESTS}/executorch", EXACTNESS),
         first=("test_moves.py", "test_programs.py", "test_refusals.py"),
     ),
     Room(

@@ -70,7 +70,7 @@ def methods() -> list[str]:
 
 def kinds() -> list[str]:
     """Kinds of model files."""
-    return _found(r"\{ETHOSU_FILE_(\w+), \"\w", MODULE / "runtime/file_kind.c")
+    return _found(r"\{ETHOSU_FILE_(\w+), \"\w", MODULE / "runtime/file/file_kind.c")
 
 
 def errors() -> list[str]:

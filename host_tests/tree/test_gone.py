@@ -83,7 +83,7 @@ _LISTS = {
         ("qemu_plugin/libethosu_qemu.so",),
     ),
     "host library": (
-        *("tools/sim_host", "all", "modules/ethosu/runtime/mutable.c"),
+        *("tools/sim_host", "all", "modules/ethosu/runtime/run/mutable.c"),
         ("sim_host/libethosu_sim.so",),
     ),
     "driver": (
@@ -95,7 +95,7 @@ _LISTS = {
         ("sim_host/libsim_host.a",),
     ),
     "Linux": (
-        *("modules/ethosu/accel", "all archive", "modules/ethosu/runtime/mutable.c"),
+        *("modules/ethosu/accel", "all archive", "modules/ethosu/runtime/run/mutable.c"),
         ("accel/libethosu_accel.so", "accel/libethosu_accel.a"),
     ),
 }

@@ -21,8 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HEADERS = {
     "modules/ethosu/driver/include": ("ethosu_ext.h",),
     "modules/ethosu": (),
-    "modules/ethosu/runtime": ("ethosu_model.h",),
-    "modules/ethosu/runtime/describe": ("ethosu_describe.h",),
+    "modules/ethosu/runtime/include": ("ethosu_model.h", "ethosu_describe.h"),
     "modules/ethosu/audio": ("ethosu_audio.h",),
     "modules/ethosu/accel": ("ethosu_accel.h",),
     "tools/npu_sim": ("npu_sim.h",),

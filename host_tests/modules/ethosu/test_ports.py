@@ -40,12 +40,12 @@ STRICTEST = (
     "-Wno-format-zero-length -Wextra -Wno-unused-parameter -Wno-sign-compare "
     f"-std=c99 {SINGLE}"
 )
-KERNELS = "runtime/kernels"
+KERNELS = "runtime/kernels/*"
 FOLDERS = (
     "driver/*",
-    "runtime",
-    "runtime/describe",
-    "runtime/executorch",
+    "runtime/*",
+    "executorch",
+    "executorch/*",
     KERNELS,
     "audio",
     "image",
@@ -144,7 +144,7 @@ def binding_flags(repo, micropython, folder, options=FLOATS):
 def includes(module):
     return [
         f"-I{module / folder}"
-        for folder in (".", "audio", "image", "driver/include", "runtime", "binding")
+        for folder in (".", "audio", "image", "driver/include", "runtime/include", "binding")
     ]
 
 

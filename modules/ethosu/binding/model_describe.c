@@ -2,7 +2,7 @@
 /** Attributes of `ethosu.Model` that describe its tensors and its program; see model_object.h. */
 #include "model_object.h"
 
-#include "describe/ethosu_describe.h"
+#include "ethosu_describe.h"
 #include "py/objtuple.h"
 #include "py/runtime.h"
 #include "raise.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "job.h"
-#include "metadata.h"
+#include "runtime/load/metadata.h"
 #include "methods.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"

@@ -12,7 +12,7 @@
 #include "ethosu_memory.h"
 #include "ethosu_model.h"
 #include "ethosu_version.h"
-#include "metadata.h"
+#include "runtime/load/metadata.h"
 #include "native_arguments.h"
 #include "native_job.h"
 #include "hooks.h"

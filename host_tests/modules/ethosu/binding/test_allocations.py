@@ -18,7 +18,7 @@ from ethosu_tools.model import romfs
 
 from host_tests.kit import firmware_image, sharing
 from host_tests.kit.board_models import put
-from host_tests.modules.ethosu.runtime.executorch import made
+from host_tests.modules.ethosu.executorch import made
 
 from .contract import OBJECTS, STUB, classes, functions, variables
 from .test_failures import compile_to

@@ -11,7 +11,7 @@ from ethosu_tools.model import romfs
 
 from host_tests.kit import firmware_image
 from host_tests.kit.board_models import raised
-from host_tests.modules.ethosu.runtime.executorch import made, program_writer
+from host_tests.modules.ethosu.executorch import made, program_writer
 
 BUSY, CANCELLED, NO_NPU, RELEASED = "OSError 16 ", "OSError 125 ", "OSError 19 ", "OSError 1 "
 TOO_LARGE = "OverflowError "  # MicroPython's error for an int larger than the machine's

@@ -20,7 +20,11 @@ PUBLIC = [
     *DRIVER.glob("include/*.h"),
     *(
         MODULE / name
-        for name in ("runtime/ethosu_model.h", "accel/ethosu_accel.h", "audio/ethosu_audio.h")
+        for name in (
+            "runtime/include/ethosu_model.h",
+            "accel/ethosu_accel.h",
+            "audio/ethosu_audio.h",
+        )
     ),
 ]
 

@@ -18,7 +18,7 @@ from ethosu_tools.compile.plan import record
 from ethosu_tools.model.tflite import OFFSETS_NAME
 from ethosu_tools.model.tflite.writer import Graph, operator_code, packed
 
-from host_tests.modules.ethosu.runtime.executorch.vela_binary import Io, VelaBinary
+from host_tests.modules.ethosu.executorch.vela_binary import Io, VelaBinary
 
 from .executorch import made
 from .executorch.program_writer import Program

@@ -15,9 +15,9 @@ from ethosu_tools.model.tflite.merged import tree_of
 from ethosu_tools.model.tflite.writer import Graph, packed, write
 from ethosu_tools.sim.simulation import Simulation
 
+from host_tests.modules.ethosu.executorch import cortex_m, damaged, moves
+from host_tests.modules.ethosu.executorch.vela_binary import VelaBinary
 from host_tests.modules.ethosu.runtime import hostile, long_runs
-from host_tests.modules.ethosu.runtime.executorch import cortex_m, damaged, moves
-from host_tests.modules.ethosu.runtime.executorch.vela_binary import VelaBinary
 from host_tests.modules.ethosu.runtime.kernels import cases, cases_weighted, maker, plan_writer  # noqa: F401
 
 # From the magic of a COP1 payload to its stream: magic, config and id, padding, stream header.

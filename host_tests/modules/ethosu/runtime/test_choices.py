@@ -13,9 +13,9 @@ from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
 MODULE = sharing.REPO / "modules/ethosu"
-C_PARTS = ("driver/", "runtime/", "minimal/")
+C_PARTS = ("driver/", "runtime/", "executorch/", "minimal/")
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
-FOLDERS = (".", "driver/include", "runtime")
+FOLDERS = (".", "driver/include", "runtime/include")
 BOARD = """#include "ethosu_board.h"
 const struct ethosu_board ethosu_board = {.name = "none"};
 uint32_t ethosu_ext_board_ticks_ms(void) { return 0; }

@@ -18,7 +18,7 @@ from ethosu_tools.model.tflite.writer import Graph, write
 from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.kit import board_models, reference_cases
-from host_tests.modules.ethosu.runtime.executorch.program_writer import Program
+from host_tests.modules.ethosu.executorch.program_writer import Program
 
 UNWRITTEN = (
     "tensor {} ({}), output {} of the model, is never written: Vela drops the values of constant "

@@ -12,7 +12,7 @@ from host_tests.modules.ethosu.driver import cbuild
 from . import hostile, long_runs
 
 TARGET = "host_tests/modules/ethosu/{}/target"
-FOLDERS = ("driver/*", "runtime", "runtime/executorch", "runtime/kernels")
+FOLDERS = ("driver/*", "runtime/*", "runtime/kernels/*", "executorch", "executorch/*")
 
 # Measuring and loading a file: this many thousand instructions, plus this many per byte.
 LOAD_MAX = 10_000
@@ -25,7 +25,11 @@ STOPPED = 11
 def _counter(repo, tmp_path_factory, more=(), name="count"):
     module = repo / "modules/ethosu"
     ours, drivers = (repo / TARGET.format(name) for name in ("runtime", "driver"))
-    folders = (*(module / name for name in (".", "driver/include", "runtime")), ours, drivers)
+    folders = (
+        *(module / name for name in (".", "driver/include", "runtime/include")),
+        ours,
+        drivers,
+    )
     flags = ["-Wall", "-Werror", *(f"-I{path}" for path in folders)]
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", drivers / "cost.ld"]
     options = [word for word in more if not word.endswith(".c")]

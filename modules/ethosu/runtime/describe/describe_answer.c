@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** What all descriptions of files have in common. */
-#include "describer.h"
+#include "runtime/describe/describer.h"
 
 _Static_assert(sizeof(struct reader) <= sizeof((struct ethosu_description){0}.reader), "reader");
 

@@ -3,9 +3,9 @@
 #ifndef DESCRIBER_H
 #define DESCRIBER_H
 
-#include "../failure.h"
+#include "runtime/file/failure.h"
 #include "ethosu_describe.h"
-#include "tflite.h"
+#include "runtime/file/tflite.h"
 
 /** One format's functions; NULL if not applicable. Indices are below the counts. */
 struct describer {
