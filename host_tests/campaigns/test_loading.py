@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from host_tests.modules.ethosu.executorch import hostile as hostile_programs
 from host_tests.modules.ethosu.runtime import hostile
 
 from . import loading, programs
@@ -74,8 +75,9 @@ def test_a_load_that_takes_too_many_steps_is_found(campaign, small_corpus):
 @pytest.mark.parametrize("bits", BITS)
 def test_the_maximum_work_of_a_file_is_accepted(campaign, tmp_path, bits):
     """The loader itself rejects more: host_tests/modules/ethosu/runtime/test_work.py."""
-    files = [tmp_path / f"{number}" for number in range(len(hostile.MUCH_WORK))]
-    for file, make in zip(files, hostile.MUCH_WORK.values(), strict=True):
+    makers = [*hostile.MUCH_WORK.values(), *hostile_programs.MUCH_WORK.values()]
+    files = [tmp_path / f"{number}" for number in range(len(makers))]
+    for file, make in zip(files, makers, strict=True):
         file.write_bytes(make())
     counts = dataclasses.replace(campaign, bits=bits).fuzz(files)
     assert counts["inputs"] >= len(files)

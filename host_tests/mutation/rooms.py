@@ -39,7 +39,7 @@ ROOMS = (
     Room(
         "runtime", 12, (f"{MODULE}/runtime/*/*.c",), "sim-host-variants firmware",
         (
-            f"{TESTS}/runtime/test_*.py", f"{TESTS}/runtime", EXACTNESS,
+            f"{TESTS}/runtime/test_*.py", f"{TESTS}/runtime", f"{TESTS}/executorch", EXACTNESS,
             "host_tests/tools/ethosu_tools/model",
         ),
         first=(

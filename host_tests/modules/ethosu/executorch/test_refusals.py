@@ -9,9 +9,7 @@ import pytest
 from ethosu_tools.base.errors import InputError
 from ethosu_tools.sim.simulation import Simulation
 
-from host_tests.modules.ethosu.runtime import hostile
-
-from . import damaged
+from . import damaged, hostile
 
 ALL = damaged.DELEGATES | damaged.PROGRAMS
 
