@@ -110,8 +110,8 @@ CFLAGS_USERMOD += -ffp-contract=off
 CFLAGS_USERMOD += -I$(ETHOSU_DIR) -I$(ETHOSU_DIR)/driver/include -I$(ETHOSU_DIR)/runtime/include \
 	$(foreach folder,audio image binding,-idirafter $(ETHOSU_DIR)/$(folder))
 
-# binding/buffers.c replaces these functions. A port links by the compiler, or by `ld` itself: its
-# makefiles tell.
+# binding/buffers.c and binding/rom_guard.c replace these functions. A port links by the compiler, or by
+# `ld` itself: its makefiles tell.
 ETHOSU_COMMA := ,
 ETHOSU_LD := $(and $(filter %ld,$(LD)),$(shell grep -lsE '^	.*[$$][(]LD[)].*[$$][(]LDFLAGS[)]' $(MAKEFILE_LIST)))
 ETHOSU_WRAP ?= $(if $(ETHOSU_LD),,-Wl$(ETHOSU_COMMA))--wrap=
