@@ -81,12 +81,11 @@ ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETH
 SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # Code that runs at each inference, or for each number, is compiled for speed, the rest for size.
-ETHOSU_FAST := $(addprefix driver/,board/ethosu_hooks_sync.c board/ethosu_memory.c device/device.c device/device_check.c \
-	$(addprefix verify/ethosu_verify,.c _maps.c _products.c) \
-	$(patsubst %,job/ethosu_%.c,driver irq pool streams)) \
-	runtime/run/run.c runtime/file/flatbuffer.c runtime/file/tflite.c runtime/kernels/% \
-	executorch/operators/quantize_operators.c executorch/operators/real_pool.c \
-	audio/% image/image_row.c image/image_write.c binding/exchange.c binding/model_run.c binding/numbers.c binding/semaphore.c
+ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_verify.c driver/ethosu_verify_maps.c driver/device.c driver/device_check.c driver/ethosu_pool.c \
+	driver/ethosu_hooks_sync.c driver/ethosu_irq.c driver/ethosu_memory.c driver/ethosu_streams.c \
+	runtime/run.c runtime/flatbuffer.c runtime/nd.c runtime/tflite.c runtime/kernels/% \
+	runtime/executorch/quantize_operators.c runtime/executorch/real_pool.c \
+	audio/% image/image_row.c image/image_write.c binding/element.c binding/exchange.c binding/model_run.c binding/semaphore.c
 
 # Of the operators: what runs at load, or copies rows.
 ETHOSU_SMALL := $(addprefix runtime/kernels/,registry.c element/compare.c \

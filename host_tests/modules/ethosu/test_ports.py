@@ -265,10 +265,10 @@ def test_the_linker_gets_its_flag_as_the_port_calls_it(recipe, linker, expected)
 @pytest.mark.parametrize("given", ["modules", "modules/ethosu", "/elsewhere modules/ethosu"])
 def test_flags_of_its_objects_reach_them(given, module, tmp_path):
     """They are in the module's folder, also if a manifest names the module itself."""
-    print_objects = "$(info $(call ETHOSU_OBJ,binding/numbers.c))\nall: ;\n"
+    print_objects = "$(info $(call ETHOSU_OBJ,binding/element.c))\nall: ;\n"
     path = given.replace("modules", str(module.parent))
     printed = sharing.ask_module(print_objects, f"USER_C_MODULES={path}", f"BUILD={tmp_path}")
-    assert printed.split() == [f"{tmp_path}/ethosu/binding/numbers.o"]
+    assert printed.split() == [f"{tmp_path}/ethosu/binding/element.o"]
 
 
 def test_headers_of_the_module_hide_no_others(module, tmp_path):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** Inputs and outputs of a model, from and to the caller's objects; see python_values.h. */
-#include "python_values.h"
+/** Inputs and outputs of a model, from and to the caller's objects; see exchange.h. */
+#include "exchange.h"
 
 #include "arguments.h"
 #include "arm_ethos_io_memcpy.h"
@@ -9,6 +9,7 @@
 #include "py/objarray.h"
 #include "py/objlist.h"
 #include "py/runtime.h"
+#include "tensor_fill.h"
 
 /** The sequence of buffers for inputs or outputs, with one per model tensor. Raises. */
 static mp_obj_t *get_sequence(mp_obj_t given, size_t expected, const char *what)
@@ -33,7 +34,7 @@ struct exchange {
 /** Are these real numbers, for a tensor that holds quantised ones? The typecode decides. */
 static bool is_real(const struct ethosu_model_buffer *tensor, int typecode)
 {
-    return (typecode == 'f' || typecode == 'd') && values_typecode(tensor->type) != typecode;
+    return (typecode == 'f' || typecode == 'd') && element_typecode(tensor->type) != typecode;
 }
 
 /** Bytes of a bytearray or array whose type and size fit; NULL: look closer. */
@@ -47,7 +48,7 @@ static MP_NOINLINE void *fitting_bytes(const struct ethosu_model_buffer *tensor,
     const mp_obj_array_t *array = MP_OBJ_TO_PTR(given);
     size_t size = array->len;
     if (array->typecode != BYTEARRAY_TYPECODE) {
-        size *= array->typecode == (size_t)values_typecode(tensor->type)
+        size *= array->typecode == (size_t)element_typecode(tensor->type)
                     ? ethosu_model_type_size(tensor->type)
                     : 0;
     }
@@ -59,24 +60,23 @@ static RARE void check_closely(struct exchange *input, size_t index)
 {
     mp_buffer_info_t buffer;
     struct numbers numbers;
-    if (numbers_buffer(input->given, &buffer)) {
-        if (!is_real(input->tensor, buffer.typecode)) {
-            values_check_raw(input->tensor->type, input->tensor->size, &buffer, "input",
-                             (int)index);
-            input->raw = buffer.buf;
+    const struct ethosu_model_buffer *tensor = input->tensor;
+    if (element_buffer(input->given, &buffer) && !is_real(tensor, buffer.typecode)) {
+        input->raw = tensor_bytes(tensor->type, tensor->size, &buffer, "input", (int)index);
+        return;
+    }
+    if (!element_source(input->given, &numbers)) {
+        if (mp_obj_is_callable(input->given)) {
             return;
         }
-    } else if (mp_obj_is_callable(input->given)) {
-        return;
-    } else if (!numbers_of(input->given, &numbers)) {
         mp_raise_msg_varg(&mp_type_TypeError,
                           MP_ERROR_TEXT("input %d is of type %s, expected a buffer, numbers or a "
                                         "callable"),
                           (int)index, mp_obj_get_type_str(input->given));
     }
     // Real numbers: their count is checked before any input is written.
-    size_t expected = input->tensor->size / MAX(ethosu_model_type_size(input->tensor->type), 1);
-    if (numbers_of(input->given, &numbers) && numbers.count != expected) {
+    const size_t expected = tensor_count(tensor->type, tensor->size);
+    if (numbers.count != expected) {
         mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("input %d has %d values, expected %d"),
                           (int)index, (int)numbers.count, (int)expected);
     }
@@ -116,13 +116,13 @@ static void write_input(const struct ethosu_model *model, void *owner, const str
     if (input->raw != NULL) {
         arm_ethos_io_memcpy(memory, input->raw, input->tensor->size);
     } else if (mp_obj_is_callable(input->given)) {
-        values_call(owner, input->given, input->tensor);
+        exchange_call(owner, input->given, input->tensor);
     } else {
-        values_quantize_object(model, input->tensor->tensor, input->given, memory, "input");
+        tensor_fill_raw(model, input->tensor->tensor, input->given, memory, "input");
     }
 }
 
-void values_write_inputs(const struct ethosu_model *model, void *owner, mp_obj_t given)
+void exchange_write_inputs(const struct ethosu_model *model, void *owner, mp_obj_t given)
 {
     const size_t count = ethosu_model_input_count(model);
     const struct ethosu_model_buffer *tensors = ethosu_model_inputs(model);
@@ -147,11 +147,10 @@ static RARE void *output_closely(const struct ethosu_model_buffer *tensor, mp_ob
 {
     mp_buffer_info_t buffer;
     binding_get_buffer(given, &buffer, MP_BUFFER_WRITE, "output");
-    values_check_raw(tensor->type, tensor->size, &buffer, "output", (int)index);
-    return buffer.buf;
+    return tensor_bytes(tensor->type, tensor->size, &buffer, "output", (int)index);
 }
 
-void values_visit_outputs(const struct ethosu_model *model, mp_obj_t given, bool copy)
+void exchange_visit_outputs(const struct ethosu_model *model, mp_obj_t given, bool copy)
 {
     size_t count = ethosu_model_output_count(model);
     const struct ethosu_model_buffer *outputs = ethosu_model_outputs(model);
@@ -169,7 +168,7 @@ void values_visit_outputs(const struct ethosu_model *model, mp_obj_t given, bool
     }
 }
 
-mp_obj_t values_new_outputs(const struct ethosu_model *model, bool real)
+mp_obj_t exchange_new_outputs(const struct ethosu_model *model, bool real)
 {
     const size_t count = ethosu_model_output_count(model);
     const struct ethosu_model_buffer *outputs = ethosu_model_outputs(model);
@@ -181,21 +180,21 @@ mp_obj_t values_new_outputs(const struct ethosu_model *model, bool real)
     list->items = m_new(mp_obj_t, list->alloc);
     for (size_t i = 0; i < count; i++) {
         const struct ethosu_model_buffer *output = &outputs[i];
-        list->items[i] = MP_OBJ_FROM_PTR(
-            real ? values_new_floats(output->size / MAX(ethosu_model_type_size(output->type), 1))
-                 : values_new_array(output->type, output->size));
+        list->items[i] =
+            MP_OBJ_FROM_PTR(real ? tensor_new_floats(tensor_count(output->type, output->size))
+                                 : tensor_new_array(output->type, output->size));
     }
     return MP_OBJ_FROM_PTR(list);
 }
 
-void values_fill_outputs(const struct ethosu_model *model, mp_obj_t list_in, bool real)
+void exchange_fill_outputs(const struct ethosu_model *model, mp_obj_t list_in, bool real)
 {
     const mp_obj_list_t *list = MP_OBJ_TO_PTR(list_in);
     const struct ethosu_model_buffer *outputs = ethosu_model_outputs(model);
     for (size_t i = 0; i < list->len; i++) {
         const mp_obj_array_t *array = MP_OBJ_TO_PTR(list->items[i]);
         if (real) {
-            values_fill_floats(model, outputs[i].tensor, outputs[i].data, array->items);
+            tensor_fill_real(model, outputs[i].tensor, outputs[i].data, array->items);
         } else {
             arm_ethos_io_memcpy(array->items, outputs[i].data, outputs[i].size);
         }

@@ -7,7 +7,7 @@
 #include "py/objarray.h"
 #include "py/runtime.h"
 #include "raise.h"
-#include "python_values.h"
+#include "element.h"
 
 /* ---- class Input ---- */
 
@@ -108,12 +108,12 @@ static size_t get_statistics(mp_obj_t given, float *values, const char *what)
 {
     struct numbers numbers = {&given, NULL, 1, 0};
     if (!mp_obj_is_float(given) && !mp_obj_is_int(given) &&
-        (!numbers_of(given, &numbers) || numbers.count != 3)) {
+        (!element_source(given, &numbers) || numbers.count != 3)) {
         mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("%s: expected one or three numbers"),
                           what);
     }
     for (size_t i = 0; i < 3; i++) {
-        values[i] = (float)numbers_get(&numbers, numbers.count == 3 ? i : 0);
+        values[i] = (float)element_get(&numbers, numbers.count == 3 ? i : 0);
     }
     return numbers.count;
 }
@@ -127,7 +127,7 @@ static mp_obj_t new_table(char typecode, size_t count)
     array->typecode = (size_t)typecode;
     array->free = 0;
     array->len = count;
-    array->items = m_new0(uint8_t, count *numbers_width(typecode));
+    array->items = m_new0(uint8_t, count *element_width(typecode));
     return MP_OBJ_FROM_PTR(array);
 }
 
@@ -139,7 +139,7 @@ static char get_typecode(mp_obj_t dtype)
     if (mp_obj_is_int(dtype)) {
         typecode = (char)mp_obj_get_int(dtype);
     }
-    size_t width = typecode == 0 ? 0 : numbers_width(typecode);
+    size_t width = typecode == 0 ? 0 : element_width(typecode);
     if (width == 0 || width > 4) {
         mp_raise_ValueError(
             MP_ERROR_TEXT("dtype: expected an array typecode for numbers of 1, 2 or 4 bytes"));
@@ -169,7 +169,7 @@ static void make_table(input_obj_t *self, mp_obj_t tensor, mp_obj_t mean_in, mp_
             mp_raise_ValueError(MP_ERROR_TEXT("std: expected numbers above 0"));
         }
         for (size_t value = 0; value < 256; value++) {
-            numbers_put_quantized(array->items, self->typecode, c * 256 + value,
+            element_put_quantized(array->items, self->typecode, c * 256 + value,
                                   ((float)value - mean[c]) / std[c], &quantization);
         }
     }
@@ -179,7 +179,7 @@ static void make_table(input_obj_t *self, mp_obj_t tensor, mp_obj_t mean_in, mp_
 static void take_table(input_obj_t *self, mp_obj_t given)
 {
     struct numbers numbers;
-    if (!numbers_of(given, &numbers) || numbers.items != NULL ||
+    if (!element_source(given, &numbers) || numbers.items != NULL ||
         (numbers.count != 256 && numbers.count != 768)) {
         mp_raise_TypeError(MP_ERROR_TEXT("table: expected an array of 256 or 768 raw values"));
     }
@@ -242,7 +242,7 @@ static void get_target(struct image_target *target, mp_obj_t shape)
 
 static void set_table(const input_obj_t *self, struct image_target *target, char typecode)
 {
-    target->element_size = (uint32_t)numbers_width(typecode);
+    target->element_size = (uint32_t)element_width(typecode);
     if (self->table == mp_const_none) {
         if (target->element_size != 1) {
             mp_raise_msg_varg(
@@ -426,7 +426,7 @@ static MP_DEFINE_CONST_OBJ_TYPE(
 static struct numbers get_values(mp_obj_t given)
 {
     struct numbers numbers;
-    if (!numbers_of(given, &numbers)) {
+    if (!element_source(given, &numbers)) {
         mp_raise_msg_varg(
             &mp_type_TypeError,
             MP_ERROR_TEXT("values is of type %s, expected a buffer or list of numbers"),
@@ -443,9 +443,9 @@ static mp_obj_t image_argmax(mp_obj_t given)
         mp_raise_ValueError(MP_ERROR_TEXT("values is empty, expected one or more numbers"));
     }
     size_t best = 0;
-    mp_float_t most = numbers_get(&numbers, 0);
+    mp_float_t most = element_get(&numbers, 0);
     for (size_t i = 1; i < numbers.count; i++) {
-        mp_float_t value = numbers_get(&numbers, i);
+        mp_float_t value = element_get(&numbers, i);
         if (value > most) {
             best = i;
             most = value;
@@ -470,7 +470,7 @@ static mp_obj_t image_above(size_t n_args, const mp_obj_t *args)
     }
     mp_obj_t indices = mp_obj_new_list(0, NULL);
     for (size_t i = (size_t)start; i < numbers.count; i += (size_t)step) {
-        if (numbers_get(&numbers, i) >= limit) {
+        if (element_get(&numbers, i) >= limit) {
             mp_obj_list_append(indices, MP_OBJ_NEW_SMALL_INT(i));
         }
     }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-/** Descriptions of NPUs, models and tensors as Python objects; see python_values.h. */
-#include "python_values.h"
+/** Descriptions of NPUs, models and tensors as Python objects; see info.h. */
+#include "info.h"
 
 #include <string.h>
 
 #include "runtime/load/metadata.h"
 #include "py/objtuple.h"
 #include "py/runtime.h"
-#include "runtime/load/tflite_metadata.h"
+#include "tensor_fill.h"
+#include "tflite_metadata.h"
 
 static void store(mp_obj_t dict, qstr key, mp_obj_t value)
 {
@@ -150,7 +151,7 @@ mp_obj_t info_channels(const struct ethosu_model *model, uint32_t index,
     }
     mp_obj_tuple_t *tuple = MP_OBJ_TO_PTR(mp_obj_new_tuple(tensor->channels, NULL));
     for (uint32_t i = 0; i < tensor->channels; i++) {
-        struct quantization quantization = values_channel(model, index, i);
+        struct quantization quantization = tensor_channel(model, index, i);
         tuple->items[i] = scales ? mp_obj_new_float_from_f(quantization.scale)
                                  : mp_obj_new_int(quantization.zero_point);
     }

@@ -2,11 +2,12 @@
 /** Attributes of `ethosu.Model` that describe its tensors and its program; see model_object.h. */
 #include "model_object.h"
 
-#include "ethosu_describe.h"
+#include "describe/ethosu_describe.h"
+#include "info.h"
 #include "py/objtuple.h"
 #include "py/runtime.h"
 #include "raise.h"
-#include "python_values.h"
+#include "tensor_fill.h"
 
 /* ---- tensors, with the names of OpenMV's `ml.Model` ---- */
 
@@ -41,7 +42,7 @@ static mp_obj_t describe_all(model_obj_t *self, bool outputs, describe_t *descri
             tuple->items[i] = tensor_new(MP_OBJ_FROM_PTR(self), buffers[i].tensor);
         } else {
             struct ethosu_model_tensor tensor;
-            values_get_tensor(self->model, buffers[i].tensor, &tensor);
+            tensor_get(self->model, buffers[i].tensor, &tensor);
             tuple->items[i] = describe(&tensor);
         }
     }

@@ -12,7 +12,7 @@
 #include "py/runtime.h"
 #include "py/stream.h"
 #include "raise.h"
-#include "python_values.h"
+#include "info.h"
 
 model_obj_t *model_open(mp_obj_t self_in)
 {

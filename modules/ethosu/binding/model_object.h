@@ -9,7 +9,6 @@
 #include "methods.h"
 #include "npu_object.h"
 #include "py/binary.h"
-#include "python_values.h"
 
 extern const mp_obj_type_t binding_model_type;
 

@@ -2,32 +2,14 @@
 /** Inferences of an `ethosu.Model`: write inputs, run, read outputs; see model_object.h. */
 #include "model_object.h"
 
-#include "arm_ethos_io_memcpy.h"
 #include "ethosu_board.h"
-#include "driver/base/ethosu_build.h"
+#include "ethosu_build.h"
+#include "exchange.h"
 #include "job.h"
 #include "py/binary.h"
 #include "py/mperrno.h"
-#include "py/objarray.h"
 #include "py/runtime.h"
 #include "raise.h"
-#include "python_values.h"
-
-RARE void values_call(void *owner, mp_obj_t callable, const struct ethosu_model_buffer *input)
-{
-    model_obj_t *self = owner;
-    struct ethosu_model_tensor tensor;
-    values_get_tensor(self->model, input->tensor, &tensor);
-    mp_obj_t call_args[] = {
-        tensor_view(self, input->data, input->size, tensor.type),
-        info_shape(&tensor),
-        tensor_dtype(tensor.type),
-    };
-    mp_call_function_n_kw(callable, MP_ARRAY_SIZE(call_args), 0, call_args);
-    model_idle(MP_OBJ_FROM_PTR(self)); // it may have closed the model, or started it
-}
-
-/* ---- running ---- */
 
 /** The inference has ended, or was stopped: the NPU is free for others. */
 static inline void release_npu(const model_obj_t *self)
@@ -147,10 +129,10 @@ static mp_obj_t model_predict(size_t n_args, const mp_obj_t *pos_args, mp_map_t 
     }
     bool real = args[ARG_REAL].u_obj == mp_const_none ? self->real && callback == mp_const_none
                                                       : mp_obj_is_true(args[ARG_REAL].u_obj);
-    values_write_inputs(self->model, self, inputs);
-    mp_obj_t outputs = values_new_outputs(self->model, real);
+    exchange_write_inputs(self->model, self, inputs);
+    mp_obj_t outputs = exchange_new_outputs(self->model, real);
     run(self);
-    values_fill_outputs(self->model, outputs, real);
+    exchange_fill_outputs(self->model, outputs, real);
     if (callback == mp_const_none) {
         return outputs;
     }
@@ -194,14 +176,14 @@ static mp_obj_t model_run_into(size_t n_args, const mp_obj_t *args, mp_map_t *kw
     get_buffers(n_args, args, kw_args, &inputs, &outputs);
     model_obj_t *self = model_idle(args[0]);
     if (outputs != mp_const_none) {
-        values_visit_outputs(self->model, outputs, false);
+        exchange_visit_outputs(self->model, outputs, false);
     }
     if (inputs != mp_const_none) {
-        values_write_inputs(self->model, self, inputs);
+        exchange_write_inputs(self->model, self, inputs);
     }
     run(self);
     if (outputs != mp_const_none) {
-        values_visit_outputs(self->model, outputs, true);
+        exchange_visit_outputs(self->model, outputs, true);
     }
     return mp_const_none;
 }
@@ -243,10 +225,10 @@ static mp_obj_t model_start(size_t n_args, const mp_obj_t *args)
     mp_obj_t outputs = n_args > 2 ? binding_sequence(args[2]) : mp_const_none;
     model_obj_t *self = model_idle(args[0]);
     if (outputs != mp_const_none) {
-        values_visit_outputs(self->model, outputs, false);
+        exchange_visit_outputs(self->model, outputs, false);
     }
     if (inputs != mp_const_none) {
-        values_write_inputs(self->model, self, inputs);
+        exchange_write_inputs(self->model, self, inputs);
     }
     acquire_npu(self);
     self->deadline.start_ms = ethosu_ext_board_ticks_ms();
@@ -283,11 +265,11 @@ static mp_obj_t model_fetch(size_t n_args, const mp_obj_t *args)
     mp_obj_t outputs = n_args > 1 ? binding_sequence(args[1]) : mp_const_none;
     model_obj_t *self = model_idle(args[0]);
     if (outputs != mp_const_none) {
-        values_visit_outputs(self->model, outputs, true);
+        exchange_visit_outputs(self->model, outputs, true);
         return mp_const_none;
     }
-    outputs = values_new_outputs(self->model, self->real);
-    values_fill_outputs(self->model, outputs, self->real);
+    outputs = exchange_new_outputs(self->model, self->real);
+    exchange_fill_outputs(self->model, outputs, self->real);
     return outputs;
 }
 MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_fetch_obj, 1, 2, model_fetch);

@@ -13,7 +13,7 @@
 #include "py/runtime.h"
 #include "py/stream.h"
 #include "raise.h"
-#include "python_values.h"
+#include "info.h"
 
 /**
  * reserve(*, timeout_ms=-1, npu=None, powered=False): reserve an NPU for the

@@ -5,11 +5,14 @@
 #include <string.h>
 
 #include "buffers.h"
+#include "ethosu_build.h"
+#include "exchange.h"
+#include "info.h"
 #include "methods.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
 #include "raise.h"
-#include "python_values.h"
+#include "tensor_fill.h"
 
 typedef struct {
     mp_obj_base_t base;
@@ -20,13 +23,13 @@ typedef struct {
 
 mp_obj_t tensor_dtype(uint32_t type)
 {
-    char code = values_typecode(type);
+    char code = element_typecode(type);
     return mp_obj_new_str_via_qstr(&code, 1);
 }
 
 mp_obj_t tensor_view(const model_obj_t *self, const void *data, uint32_t size, uint32_t type)
 {
-    size_t typecode = (size_t)values_typecode(type);
+    size_t typecode = (size_t)element_typecode(type);
     size_t width = typecode == 'B' ? 1 : ethosu_model_type_size(type); // float16: bytes
     uintptr_t block = (uintptr_t)self->block[MODEL_ARENA];
     if ((uintptr_t)data - block < self->arena_span) {
@@ -47,11 +50,25 @@ mp_obj_t tensor_new(mp_obj_t model, uint32_t index)
     self->model = MP_OBJ_TO_PTR(model);
     self->index = index;
     struct ethosu_model_tensor tensor;
-    values_get_tensor(self->model->model, index, &tensor);
+    tensor_get(self->model->model, index, &tensor);
     self->data = tensor.data == NULL
                      ? mp_const_none
                      : tensor_view(self->model, tensor.data, tensor.size, tensor.type);
     return MP_OBJ_FROM_PTR(self);
+}
+
+RARE void exchange_call(void *owner, mp_obj_t callable, const struct ethosu_model_buffer *input)
+{
+    model_obj_t *self = owner;
+    struct ethosu_model_tensor tensor;
+    tensor_get(self->model, input->tensor, &tensor);
+    mp_obj_t call_args[] = {
+        tensor_view(self, input->data, input->size, tensor.type),
+        info_shape(&tensor),
+        tensor_dtype(tensor.type),
+    };
+    mp_call_function_n_kw(callable, MP_ARRAY_SIZE(call_args), 0, call_args);
+    model_idle(MP_OBJ_FROM_PTR(self)); // it may have closed the model, or started it
 }
 
 /* ---- real values ---- */
@@ -80,10 +97,10 @@ static mp_obj_t tensor_quantize_method(size_t n_args, const mp_obj_t *args, mp_m
     mp_obj_t into = given[1].u_obj;
     if (into == mp_const_none) {
         model_obj_t *model = model_idle(MP_OBJ_FROM_PTR(self->model));
-        values_quantize_into(model->model, self->index, given[0].u_obj, self->data, "tensor");
+        tensor_fill_raw_into(model->model, self->index, given[0].u_obj, self->data, "tensor");
     } else {
         model_obj_t *model = model_open(MP_OBJ_FROM_PTR(self->model));
-        values_quantize_into(model->model, self->index, given[0].u_obj, into, "into");
+        tensor_fill_raw_into(model->model, self->index, given[0].u_obj, into, "into");
     }
     return into;
 }
@@ -100,7 +117,7 @@ static mp_obj_t tensor_dequantize_method(size_t n_args, const mp_obj_t *args, mp
     get_arguments(n_args, args, kw_args, MP_QSTR_raw, given);
     model_open(MP_OBJ_FROM_PTR(self->model));
     mp_obj_t raw = given[0].u_obj == mp_const_none ? self->data : given[0].u_obj;
-    return values_dequantize_into(self->model->model, self->index, raw, given[1].u_obj);
+    return tensor_real_into(self->model->model, self->index, raw, given[1].u_obj);
 }
 static BINDING_METHOD(tensor_dequantize_obj, tensor_dequantize_method,
                       "dequantize(raw=None, into=None)");
@@ -122,7 +139,7 @@ static void tensor_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
         return;
     }
     struct ethosu_model_tensor tensor;
-    values_get_tensor(model_open(MP_OBJ_FROM_PTR(self->model))->model, self->index, &tensor);
+    tensor_get(model_open(MP_OBJ_FROM_PTR(self->model))->model, self->index, &tensor);
     switch (name) {
     case MP_QSTR_name:
         destination[0] = mp_obj_new_str(tensor.name, tensor.name_length);
@@ -161,7 +178,7 @@ static void tensor_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kin
         mp_printf(print, "<Tensor of a closed model>");
         return;
     }
-    values_get_tensor(self->model->model, self->index, &tensor);
+    tensor_get(self->model->model, self->index, &tensor);
     mp_printf(print, "<Tensor %d: %s ", (int)self->index, ethosu_model_type_name(tensor.type));
     mp_obj_print_helper(print, info_shape(&tensor), PRINT_REPR);
     mp_printf(print, " %.*s>", (int)tensor.name_length, tensor.name);

@@ -15,7 +15,7 @@
 #include "driver/base/ethosu_registers.h"
 #include "native_job.h"
 #include "hooks.h"
-#include "python_values.h"
+#include "info.h"
 
 /** Index of the guard that stops all NPUs. */
 #define ALL_NPUS NATMOD_NPUS

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-/** Reading, writing, quantising numbers; see python_values.h. */
-#include "python_values.h"
+/** Reading, writing, quantising one number; see element.h. */
+#include "element.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "arguments.h"
+#include "ethosu_model.h"
 #include "py/binary.h"
 #include "py/runtime.h"
 
@@ -40,18 +41,30 @@ static const struct kind *kind_of(char typecode)
     return NULL;
 }
 
-size_t numbers_width(char typecode)
+char element_typecode(uint32_t type)
+{
+    static const char codes[] = {
+        [ETHOSU_TYPE_FLOAT32] = 'f', [ETHOSU_TYPE_FLOAT64] = 'd', [ETHOSU_TYPE_BOOL] = 'B',
+        [ETHOSU_TYPE_INT8] = 'b',    [ETHOSU_TYPE_UINT8] = 'B',   [ETHOSU_TYPE_INT16] = 'h',
+        [ETHOSU_TYPE_UINT16] = 'H',  [ETHOSU_TYPE_INT32] = 'i',   [ETHOSU_TYPE_UINT32] = 'I',
+        [ETHOSU_TYPE_INT64] = 'q',   [ETHOSU_TYPE_UINT64] = 'Q',
+    };
+    char code = type < sizeof codes ? codes[type] : 0;
+    return code == 0 ? 'B' : code;
+}
+
+size_t element_width(char typecode)
 {
     const struct kind *kind = kind_of(typecode);
     return kind == NULL ? 0 : kind->width;
 }
 
-bool numbers_buffer(mp_obj_t object, mp_buffer_info_t *buffer)
+bool element_buffer(mp_obj_t object, mp_buffer_info_t *buffer)
 {
     return !mp_obj_is_str(object) && mp_get_buffer(object, buffer, MP_BUFFER_READ);
 }
 
-bool numbers_of(mp_obj_t object, struct numbers *numbers)
+bool element_source(mp_obj_t object, struct numbers *numbers)
 {
     mp_buffer_info_t buffer;
     if (mp_obj_is_type(object, &mp_type_list) || mp_obj_is_type(object, &mp_type_tuple)) {
@@ -60,11 +73,11 @@ bool numbers_of(mp_obj_t object, struct numbers *numbers)
         numbers->items = items;
         return true;
     }
-    if (!numbers_buffer(object, &buffer)) {
+    if (!element_buffer(object, &buffer)) {
         return false;
     }
     char typecode = buffer.typecode == BYTEARRAY_TYPECODE ? 'B' : (char)buffer.typecode;
-    size_t width = numbers_width(typecode);
+    size_t width = element_width(typecode);
     if (width == 0) {
         return false;
     }
@@ -82,12 +95,22 @@ static mp_float_t get_integer(const uint8_t *at, size_t width, bool is_signed)
     return is_signed ? (mp_float_t)((int64_t)(bits << unused) >> unused) : (mp_float_t)bits;
 }
 
-mp_float_t numbers_get(const struct numbers *numbers, size_t index)
+/** A float, an int or a bool; another object's __float__() could run Python and change its list. */
+static mp_float_t number_of(mp_obj_t item)
+{
+    if (!mp_obj_is_float(item) && !mp_obj_is_int(item) && !mp_obj_is_bool(item)) {
+        mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("can't convert %s to float"),
+                          mp_obj_get_type_str(item));
+    }
+    return mp_obj_get_float(item);
+}
+
+mp_float_t element_get(const struct numbers *numbers, size_t index)
 {
     if (numbers->items != NULL) {
-        return numbers_from_object(numbers->items[index]);
+        return number_of(numbers->items[index]);
     }
-    size_t width = numbers_width(numbers->typecode);
+    size_t width = element_width(numbers->typecode);
     const uint8_t *at = (const uint8_t *)numbers->data + index * width;
     if (numbers->typecode == 'f') {
         float value;
@@ -102,7 +125,7 @@ mp_float_t numbers_get(const struct numbers *numbers, size_t index)
     return get_integer(at, width, numbers->typecode >= 'a');
 }
 
-void numbers_put(void *data, char typecode, size_t index, mp_float_t value)
+void element_put(void *data, char typecode, size_t index, mp_float_t value)
 {
     const struct kind *kind = kind_of(typecode);
     uint8_t *at = (uint8_t *)data + index * kind->width;
@@ -124,18 +147,18 @@ void numbers_put(void *data, char typecode, size_t index, mp_float_t value)
     }
 }
 
-void numbers_put_quantized(void *data, char typecode, size_t index, float value,
+void element_put_quantized(void *data, char typecode, size_t index, float value,
                            const struct quantization *quantization)
 {
     if (quantization->scale == 0.0f) {
-        numbers_put(data, typecode, index, (mp_float_t)value);
+        element_put(data, typecode, index, (mp_float_t)value);
     } else {
         float steps = isnan(value) ? 0.0f : roundf(value / quantization->scale);
-        numbers_put(data, typecode, index, (mp_float_t)steps + quantization->zero_point);
+        element_put(data, typecode, index, (mp_float_t)steps + quantization->zero_point);
     }
 }
 
-float numbers_dequantize(mp_float_t raw, const struct quantization *quantization)
+float element_real(mp_float_t raw, const struct quantization *quantization)
 {
     // Chosen first: GCC 12 makes the conversion conditional at -Os, which its assembler refuses.
     const bool quantized = quantization->scale != 0.0f;
