@@ -286,26 +286,6 @@ FRONTEND_TYPE(audio_log_mel_type, MP_QSTR_LogMel, mel_make_new);
 
 /* ---- the module ---- */
 
-struct audio_samples audio_get_samples(mp_obj_t object, mp_uint_t flags, const char *what)
-{
-    mp_buffer_info_t buffer;
-    binding_get_memory(object, &buffer, flags, what);
-    bool bytes = buffer.typecode == 'B' || buffer.typecode == BYTEARRAY_TYPECODE;
-    if (!bytes && buffer.typecode != 'h') {
-        mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("%s has typecode '%c', expected 'h' (int16), "
-                                        "or its bytes"),
-                          what, buffer.typecode);
-    }
-    if (buffer.len % sizeof(int16_t) != 0 || (uintptr_t)buffer.buf % sizeof(int16_t) != 0) {
-        mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("%s: %d bytes at 0x%x, expected an even number at an even "
-                                        "address (int16)"),
-                          what, (int)buffer.len, (unsigned)(uintptr_t)buffer.buf);
-    }
-    return (struct audio_samples){buffer.buf, buffer.len / sizeof(int16_t)};
-}
-
 BINDING_DOC(module_doc, "Features of sound: 16-bit samples at 16 kHz in, rows for models out.\n"
                         "  f = ethosu_audio.MicroFrontend()     # wake words; Mfcc(), LogMel()\n"
                         "  rows = array(\"f\", bytes(4 * 3 * f.values))\n"

@@ -4,8 +4,30 @@
 
 #include <string.h>
 
+#include "arguments.h"
+#include "py/binary.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
+
+struct audio_samples audio_get_samples(mp_obj_t object, mp_uint_t flags, const char *what)
+{
+    mp_buffer_info_t buffer;
+    binding_get_memory(object, &buffer, flags, what);
+    bool bytes = buffer.typecode == 'B' || buffer.typecode == BYTEARRAY_TYPECODE;
+    if (!bytes && buffer.typecode != 'h') {
+        mp_raise_msg_varg(&mp_type_TypeError,
+                          MP_ERROR_TEXT("%s has typecode '%c', expected 'h' (int16), "
+                                        "or its bytes"),
+                          what, buffer.typecode);
+    }
+    if (buffer.len % sizeof(int16_t) != 0 || (uintptr_t)buffer.buf % sizeof(int16_t) != 0) {
+        mp_raise_msg_varg(&mp_type_ValueError,
+                          MP_ERROR_TEXT("%s: %d bytes at 0x%x, expected an even number at an even "
+                                        "address (int16)"),
+                          what, (int)buffer.len, (unsigned)(uintptr_t)buffer.buf);
+    }
+    return (struct audio_samples){buffer.buf, buffer.len / sizeof(int16_t)};
+}
 
 /** Maximum size of a ring in samples: two minutes of audio. */
 #define MAX_SAMPLES (1 << 21)

@@ -49,6 +49,13 @@ mp_uint_t deadline_poll(const struct deadline *deadline, const struct ethosu_dri
 
 /* ---- jobs ---- */
 
+struct npu binding_npus[BINDING_MAX_NPUS];
+
+size_t npus_index(const struct ethosu_driver *npu)
+{
+    return (size_t)((const struct npu *)npu - binding_npus);
+}
+
 /** Objects in use by each NPU: roots of the collector. */
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_pinned[4]);
 /** Completion callback of each NPU, and its argument. */

@@ -20,6 +20,7 @@
 #include "ethosu_ext.h"
 #include "py/obj.h"
 #include "py/runtime.h"
+#include "events.h"
 
 /* ---- time-outs ---- */
 
@@ -66,6 +67,12 @@ struct npu {
     struct job job;
     bool ready; /**< ethosu_init() succeeded */
 };
+
+/** The board's NPUs, set up by npus.c. */
+extern struct npu binding_npus[];
+
+/** Position of an NPU in npus(). */
+size_t npus_index(const struct ethosu_driver *npu);
 
 static inline struct job *job_of(struct ethosu_driver *npu)
 {
@@ -150,9 +157,6 @@ void job_deinit(struct ethosu_driver *npu);
 
 /* ---- the NPUs of the board ---- */
 
-/** NPUs that the module serves; a board may have fewer. */
-#define BINDING_MAX_NPUS 4
-
 /** Initialise the board's NPUs; those that are ready already stay as they are. */
 void npus_init(void);
 
@@ -161,9 +165,6 @@ void ethosu_deinit_all(void);
 
 /** The NPU selected by an argument: None (the first), an index, or a config's name. Raises. */
 struct ethosu_driver *npus_choose(mp_obj_t which);
-
-/** Position of an NPU in npus(). */
-size_t npus_index(const struct ethosu_driver *npu);
 
 /** Raise ValueError: a model is for another NPU than the reason names; lists several NPUs. */
 _Noreturn void npus_raise_wrong(const char *reason);
@@ -176,10 +177,5 @@ void npus_reserve(struct ethosu_driver *npu, uint64_t timeout);
 
 /** npus(): the configs of the board's NPUs. */
 MP_DECLARE_CONST_FUN_OBJ_0(npus_obj);
-
-/* ---- callbacks while C code works or waits ---- */
-
-/** Run pending callbacks; false on an exception, which binding_raise_pending() then raises. */
-bool semaphore_run_events(void);
 
 #endif

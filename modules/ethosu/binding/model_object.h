@@ -48,6 +48,15 @@ model_obj_t *model_open(mp_obj_t self_in);
  */
 void model_check_arena(const model_obj_t *self, const void *start, size_t size);
 
+/**
+ * Memory for an arena: of `arena` if it is a model that this one is another method of, or a buffer;
+ * a new block. Raises.
+ */
+void model_set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_memory *memory);
+
+/** The model's ROM is about to be written: the model is lost. */
+void model_invalidate(struct pins *pins);
+
 /** The class's constructor: Model(source, *, npu=None, ...). Raises. */
 mp_obj_t model_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_kw,
                         const mp_obj_t *pos_args);
@@ -72,6 +81,9 @@ static inline bool model_is_busy(const model_obj_t *self)
  * while another model is using the same arena.
  */
 model_obj_t *model_idle(mp_obj_t self_in);
+
+/** A model that runs is idle if its job was abandoned. Raises. */
+void model_finish_abandoned(const model_obj_t *self);
 
 /* ---- describing ---- */
 

@@ -56,6 +56,27 @@ bool model_must_stop(void *model)
     return job_of(self->npu)->wait == JOB_STOPPED || deadline_is_over(&self->deadline);
 }
 
+/** Raise the reason why an inference failed that was not stopped, with the operator if known. */
+static RARE _Noreturn void raise_fault(const struct ethosu_model *model, int status,
+                                       const struct ethosu_ext_fault *fault)
+{
+    if (status == ETHOSU_MODEL_BAD_VALUE) {
+        mp_raise_ValueError(MP_ERROR_TEXT("an operator's index is outside its tensor"));
+    }
+    if (fault->code == ETHOSU_EXT_E_NOT_STARTED || fault->code == ETHOSU_EXT_E_CANCELLED) {
+        binding_raise_cancelled(); // a callback cancelled it
+    }
+    if (fault->code == ETHOSU_EXT_E_NPU_FAULT || fault->code == ETHOSU_EXT_E_TIMEOUT) {
+        char text[160];
+        struct ethosu_model_error named;
+        ethosu_ext_describe(fault, text, sizeof text);
+        if (ethosu_model_name_operator(model, fault->qread, text, &named)) {
+            binding_raise_os_error(ethosu_ext_errno(fault->code), "%s", named.text);
+        }
+    }
+    binding_raise_fault(fault);
+}
+
 /** Raise the reason why an inference failed. */
 static RARE _Noreturn void raise_failed(const model_obj_t *self, int status,
                                         struct ethosu_ext_fault *fault)
@@ -71,7 +92,7 @@ static RARE _Noreturn void raise_failed(const model_obj_t *self, int status,
     if (ethosu_ext_errno(fault->code) == ETHOSU_EXT_ETIMEDOUT) {
         fault->found = self->deadline.timeout;
     }
-    binding_raise_inference(self->model, status, fault);
+    raise_fault(self->model, status, fault);
 }
 
 /** A blocking inference has failed: raise the reason. */

@@ -56,15 +56,6 @@ static mp_obj_t npu_reserve(size_t n_args, const mp_obj_t *pos_args, mp_map_t *k
 }
 MP_DEFINE_CONST_FUN_OBJ_KW(npu_reserve_obj, 0, npu_reserve);
 
-npu_obj_t *npu_reserved(mp_obj_t self_in)
-{
-    npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
-    if (self->npu == NULL) {
-        binding_raise_os_error(MP_EPERM, "this NPU was released: call ethosu.reserve() again");
-    }
-    return self;
-}
-
 /** Unpin the blocks of a job that has ended. */
 static void drop_blocks(npu_obj_t *self)
 {

@@ -6,6 +6,7 @@
 
 #include "buffers.h"
 #include "ethosu_memory.h"
+#include "npu_object.h"
 #include "py/gc.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"
@@ -14,9 +15,6 @@
 /** Interval (ms) at which a waiting reserve() runs the garbage collector, to free leaked handles.
  */
 #define RESERVE_SLICE_MS 100u
-
-/** The board's NPUs. Owned by this file; the job in each by job.c. */
-static struct npu npus[BINDING_MAX_NPUS];
 
 static size_t npu_count(void)
 {
@@ -30,15 +28,16 @@ static void on_interrupt(void *driver)
 
 static void start_npu(size_t index)
 {
-    struct ethosu_driver *driver = &npus[index].driver;
+    struct ethosu_driver *driver = &binding_npus[index].driver;
     const struct ethosu_npu *npu = &ethosu_board.npus[index];
-    if (npus[index].ready || !ethosu_ext_board_npu_present(index)) {
+    if (binding_npus[index].ready || !ethosu_ext_board_npu_present(index)) {
         return;
     }
     // The driver keeps the reason for a failure; npu_at() raises it.
-    npus[index].ready = ethosu_init(driver, (void *)npu->base, npu->fast_memory,
-                                    npu->fast_memory_size, npu->secure, npu->privileged) == 0;
-    if (npus[index].ready) {
+    binding_npus[index].ready =
+        ethosu_init(driver, (void *)npu->base, npu->fast_memory, npu->fast_memory_size, npu->secure,
+                    npu->privileged) == 0;
+    if (binding_npus[index].ready) {
         ethosu_ext_board_irq_connect(index, on_interrupt, driver);
     }
 }
@@ -56,20 +55,15 @@ void npus_init(void)
 void ethosu_deinit_all(void)
 {
     for (size_t i = 0; i < npu_count(); i++) {
-        if (npus[i].ready) {
+        if (binding_npus[i].ready) {
             ethosu_ext_board_irq_disconnect(i);
-            ethosu_deinit(&npus[i].driver);
-            npus[i].ready = false;
+            ethosu_deinit(&binding_npus[i].driver);
+            binding_npus[i].ready = false;
         }
-        job_deinit(&npus[i].driver);
+        job_deinit(&binding_npus[i].driver);
     }
     pin_remove_all();
     binding_keep_exception(MP_OBJ_NULL);
-}
-
-size_t npus_index(const struct ethosu_driver *npu)
-{
-    return (size_t)((const struct npu *)npu - npus);
 }
 
 /** Room for ": " or ", " and a name, for each NPU that a message lists. */
@@ -80,9 +74,9 @@ static const char *list_names(char names[NAMES_SIZE])
 {
     names[0] = '\0';
     for (size_t i = 0, used = 0; i < npu_count(); i++) {
-        if (npus[i].ready) {
+        if (binding_npus[i].ready) {
             memcpy(names + used, used == 0 ? ": " : ", ", 2);
-            ethosu_ext_config_name(ethosu_ext_config(&npus[i].driver), names + used + 2);
+            ethosu_ext_config_name(ethosu_ext_config(&binding_npus[i].driver), names + used + 2);
             used = strlen(names);
         }
     }
@@ -93,16 +87,16 @@ static const char *list_names(char names[NAMES_SIZE])
 static struct ethosu_driver *npu_at(mp_int_t index)
 {
     bool known = index >= 0 && (size_t)index < npu_count();
-    if (!known || !(npus[index].ready || ethosu_ext_board_npu_present((size_t)index))) {
+    if (!known || !(binding_npus[index].ready || ethosu_ext_board_npu_present((size_t)index))) {
         char names[NAMES_SIZE];
         binding_raise_os_error(MP_ENODEV,
                                "this board has no NPU %d; ethosu.npus() lists its NPUs%s",
                                (int)index, list_names(names));
     }
-    if (!npus[index].ready) {
-        binding_raise_fault(ethosu_ext_last_error(&npus[index].driver));
+    if (!binding_npus[index].ready) {
+        binding_raise_fault(ethosu_ext_last_error(&binding_npus[index].driver));
     }
-    return &npus[index].driver;
+    return &binding_npus[index].driver;
 }
 
 struct ethosu_driver *npus_choose(mp_obj_t which)
@@ -116,9 +110,9 @@ struct ethosu_driver *npus_choose(mp_obj_t which)
     const char *requested = mp_obj_str_get_str(which);
     for (size_t i = 0; i < npu_count(); i++) {
         char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
-        ethosu_ext_config_name(ethosu_ext_config(&npus[i].driver), name);
-        if (npus[i].ready && strcmp(name, requested) == 0) {
-            return &npus[i].driver;
+        ethosu_ext_config_name(ethosu_ext_config(&binding_npus[i].driver), name);
+        if (binding_npus[i].ready && strcmp(name, requested) == 0) {
+            return &binding_npus[i].driver;
         }
     }
     char names[NAMES_SIZE];
@@ -132,7 +126,7 @@ _Noreturn void npus_raise_wrong(const char *reason)
     char names[NAMES_SIZE];
     size_t ready = 0;
     for (size_t i = 0; i < npu_count(); i++) {
-        ready += npus[i].ready;
+        ready += binding_npus[i].ready;
     }
     (void)list_names(names); // a port without error messages takes no arguments below
     mp_raise_msg_varg(&mp_type_ValueError,
@@ -144,8 +138,9 @@ bool npus_are_busy(void)
 {
     bool busy = false;
     for (size_t i = 0; i < npu_count(); i++) {
-        struct ethosu_driver *npu = &npus[i].driver;
-        bool works = npus[i].ready && (job_of(npu)->owner != NULL || ethosu_ext_is_running(npu));
+        struct ethosu_driver *npu = &binding_npus[i].driver;
+        bool works =
+            binding_npus[i].ready && (job_of(npu)->owner != NULL || ethosu_ext_is_running(npu));
         busy |= works && !job_reap_abandoned(npu);
     }
     return busy;
@@ -196,14 +191,23 @@ void npus_reserve(struct ethosu_driver *npu, uint64_t timeout)
     }
 }
 
+npu_obj_t *npu_reserved(mp_obj_t self_in)
+{
+    npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
+    if (self->npu == NULL) {
+        binding_raise_os_error(MP_EPERM, "this NPU was released: call ethosu.reserve() again");
+    }
+    return self;
+}
+
 /** npus(): the configs of the board's NPUs, "ethos-u55-128". */
 static mp_obj_t list_npus(void)
 {
     mp_obj_t list = mp_obj_new_list(0, NULL);
     for (size_t i = 0; i < npu_count(); i++) {
-        if (npus[i].ready) {
+        if (binding_npus[i].ready) {
             char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
-            ethosu_ext_config_name(ethosu_ext_config(&npus[i].driver), name);
+            ethosu_ext_config_name(ethosu_ext_config(&binding_npus[i].driver), name);
             mp_obj_list_append(list, mp_obj_new_str(name, strlen(name)));
         }
     }

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "ethosu_ext.h"
 #include "py/cstack.h"
 #include "py/mperrno.h"
 #include "py/runtime.h"
@@ -45,26 +44,6 @@ static _Noreturn void raise_text(const mp_obj_type_t *type, const char *text)
 {
     mp_obj_t message = mp_obj_new_str(text, strlen(text));
     nlr_raise(mp_obj_exception_make_new(type, 1, 0, &message));
-}
-
-_Noreturn void binding_raise_inference(const struct ethosu_model *model, int status,
-                                       const struct ethosu_ext_fault *fault)
-{
-    if (status == ETHOSU_MODEL_BAD_VALUE) {
-        mp_raise_ValueError(MP_ERROR_TEXT("an operator's index is outside its tensor"));
-    }
-    if (fault->code == ETHOSU_EXT_E_NOT_STARTED || fault->code == ETHOSU_EXT_E_CANCELLED) {
-        binding_raise_cancelled(); // a callback cancelled it
-    }
-    if (fault->code == ETHOSU_EXT_E_NPU_FAULT || fault->code == ETHOSU_EXT_E_TIMEOUT) {
-        char text[160];
-        struct ethosu_model_error named;
-        ethosu_ext_describe(fault, text, sizeof text);
-        if (ethosu_model_name_operator(model, fault->qread, text, &named)) {
-            binding_raise_os_error(ethosu_ext_errno(fault->code), "%s", named.text);
-        }
-    }
-    binding_raise_fault(fault);
 }
 
 _Noreturn void binding_raise_model(int status, const struct ethosu_model_error *error)

@@ -13,10 +13,6 @@
 /** Raise OSError(ECANCELED). */
 _Noreturn void binding_raise_cancelled(void);
 
-/** Raise the reason why an inference of a model failed, with the operator if known. */
-_Noreturn void binding_raise_inference(const struct ethosu_model *model, int status,
-                                       const struct ethosu_ext_fault *fault);
-
 /** Raise the reason why the runtime rejected a model. */
 _Noreturn void binding_raise_model(int status, const struct ethosu_model_error *error);
 

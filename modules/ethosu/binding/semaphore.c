@@ -5,7 +5,7 @@
  * driver's frames, so it is saved, and the wait ends as if timed out. The driver
  * stops the NPU and cleans up, then binding_raise_pending() raises it.
  */
-#include "job.h"
+#include "events.h"
 
 #include "ethosu_board.h"
 #include "driver/base/ethosu_build.h"
