@@ -61,7 +61,7 @@ ROOMS = (
         first=("test_moves.py", "test_programs.py", "test_refusals.py"),
     ),
     Room(
-        "binding", 12, (f"{MODULE}/binding/*.c",), f"{IMAGE} plugin",
+        "binding", 12, (f"{MODULE}/binding/*.c", f"{MODULE}/binding/*/*.c"), f"{IMAGE} plugin",
         (f"{TESTS}/binding", "host_tests/boards/MPS3_AN547", "host_tests/campaigns/board"),
         first=(
             "binding/test_programs.py", "binding/test_npu.py",

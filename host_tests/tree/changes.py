@@ -65,7 +65,7 @@ def methods() -> list[str]:
     """Methods of Model with unique names."""
     rows = r"MP_QSTR_([a-z]\w+)\), MP_ROM_PTR\(&model_"
     common = {"cancel", "info", "method", "reset", "run"}
-    return sorted({*_found(rows, MODULE / "binding/model_object.c")} - common)
+    return sorted({*_found(rows, MODULE / "binding/model/model_object.c")} - common)
 
 
 def kinds() -> list[str]:

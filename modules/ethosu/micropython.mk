@@ -43,11 +43,11 @@ ETHOSU_FLAGS_pte := -DETHOSU_PTE=0
 ETHOSU_FLAGS_pmu := -DETHOSU_PMU=0
 ETHOSU_FLAGS_variables := -DETHOSU_VARIABLES=0
 ETHOSU_FLAGS_cop2 := -DETHOSU_COP2=0
-ETHOSU_FILES_messages := driver/base/ethosu_messages.c runtime/file/operator_names.c
-ETHOSU_FILES_pte := executorch/%
-ETHOSU_FILES_pmu := driver/job/ethosu_pmu% binding/pmu_object.c
-ETHOSU_FILES_audio := audio/% binding/audio_%
-ETHOSU_FILES_image := image/% binding/image_%
+ETHOSU_FILES_messages := driver/ethosu_messages.c runtime/operator_names.c
+ETHOSU_FILES_pte := runtime/executorch/% runtime/describe/%
+ETHOSU_FILES_pmu := driver/ethosu_pmu% binding/npu/pmu_object.c
+ETHOSU_FILES_audio := audio/% binding/media/audio_%
+ETHOSU_FILES_image := image/% binding/media/image_%
 ETHOSU_OMITTED := $(sort $(ETHOSU_WITHOUT)) $(filter-out $(ETHOSU_NPUS),$(ETHOSU_FAMILIES))
 CFLAGS_USERMOD += $(foreach name,$(ETHOSU_OMITTED),$(ETHOSU_FLAGS_$(name)))
 ETHOSU_LEFT_OUT := $(foreach name,$(ETHOSU_OMITTED),$(ETHOSU_FILES_$(name)))
@@ -76,8 +76,8 @@ $(BUILD)/cmsis_nn/%.o: $(CMSIS_NN_DIR)/Source/%.c
 	$(call compile_c)
 
 ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \
-	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*/*.c runtime/*/*.c runtime/kernels/*/*.c \
-	executorch/*.c executorch/*/*.c audio/*.c image/*.c binding/*.c)))))
+	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*.c runtime/*.c runtime/executorch/*.c runtime/kernels/*.c \
+	runtime/describe/*.c audio/*.c image/*.c binding/*.c binding/*/*.c)))))
 SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # Code that runs at each inference, or for each number, is compiled for speed, the rest for size.
@@ -85,7 +85,8 @@ ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_verify.c driver/ethosu_verif
 	driver/ethosu_hooks_sync.c driver/ethosu_irq.c driver/ethosu_memory.c driver/ethosu_streams.c \
 	runtime/run.c runtime/flatbuffer.c runtime/nd.c runtime/tflite.c runtime/kernels/% \
 	runtime/executorch/quantize_operators.c runtime/executorch/real_pool.c \
-	audio/% image/image_row.c image/image_write.c binding/element.c binding/exchange.c binding/model_run.c binding/semaphore.c
+	audio/% image/image_row.c image/image_write.c binding/call/semaphore.c \
+	binding/tensor/element.c binding/model/exchange.c binding/model/model_run.c
 
 # Of the operators: what runs at load, or copies rows.
 ETHOSU_SMALL := $(addprefix runtime/kernels/,registry.c element/compare.c \
@@ -105,12 +106,13 @@ ETHOSU_DEFAULTS := $(addprefix driver/,board/arm_ethos_io_memcpy.c board/ethosu_
 
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off
-# These flags are the whole port's: its own headers come before ours with the same name.
-CFLAGS_USERMOD += -I$(ETHOSU_DIR) -I$(ETHOSU_DIR)/driver/include -I$(ETHOSU_DIR)/runtime/include \
-	$(foreach folder,audio image binding,-idirafter $(ETHOSU_DIR)/$(folder))
+# These flags are the whole port's: its own headers come before ours with the same name. Those of the binding
+# have a folder in theirs; they include MicroPython's, whose messages it finds only outside of system folders,
+# which folders of -idirafter are.
+CFLAGS_USERMOD += -I$(ETHOSU_DIR)/. $(foreach folder,audio driver driver/include runtime image,-idirafter $(ETHOSU_DIR)/$(folder))
 
-# binding/buffers.c and binding/rom_guard.c replace these functions. A port links by the compiler, or by
-# `ld` itself: its makefiles tell.
+# binding/memory/buffers.c and binding/npu/rom_guard.c replace these functions. A port links by the
+# compiler, or by `ld` itself: its makefiles tell.
 ETHOSU_COMMA := ,
 ETHOSU_LD := $(and $(filter %ld,$(LD)),$(shell grep -lsE '^	.*[$$][(]LD[)].*[$$][(]LDFLAGS[)]' $(MAKEFILE_LIST)))
 ETHOSU_WRAP ?= $(if $(ETHOSU_LD),,-Wl$(ETHOSU_COMMA))--wrap=

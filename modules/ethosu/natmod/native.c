@@ -8,17 +8,17 @@
 
 #include <string.h>
 
+#include "binding/model/exchange.h"
+#include "binding/tensor/info.h"
+#include "binding/tensor/tensor_fill.h"
 #include "ethosu_ext.h"
-#include "exchange.h"
 #include "ethosu_memory.h"
 #include "ethosu_model.h"
 #include "ethosu_version.h"
-#include "runtime/load/metadata.h"
+#include "hooks.h"
+#include "metadata.h"
 #include "native_arguments.h"
 #include "native_job.h"
-#include "hooks.h"
-#include "info.h"
-#include "tensor_fill.h"
 
 /* ---- models ---- */
 

@@ -497,7 +497,7 @@ def test_a_model_checks_for_the_stack_that_loading_needs(
 
     An interrupt makes the core push 104 bytes more, possibly at that word.
     """
-    source = (repo / "modules/ethosu/binding/model_load.c").read_text()
+    source = (repo / "modules/ethosu/binding/model/model_load.c").read_text()
     (asked,) = re.findall(r"#define LOADER_STACK (\d+)", source)
     top = firmware_image.of().symbol("_stack_top")
     files = {

@@ -52,9 +52,9 @@ def sources(*options):
             "ETHOSU_WITHOUT=pte",
             {"executorch/file/program.c", "executorch/operators/quantize_operators.c"},
         ),
-        ("ETHOSU_WITHOUT=pmu", {"driver/job/ethosu_pmu.c", "binding/pmu_object.c"}),
-        ("ETHOSU_WITHOUT=audio", {"audio/micro.c", "binding/audio_module.c"}),
-        ("ETHOSU_WITHOUT=image", {"image/image_row.c", "binding/image_module.c"}),
+        ("ETHOSU_WITHOUT=pmu", {"driver/ethosu_pmu.c", "binding/npu/pmu_object.c"}),
+        ("ETHOSU_WITHOUT=audio", {"audio/micro.c", "binding/media/audio_module.c"}),
+        ("ETHOSU_WITHOUT=image", {"image/image_row.c", "binding/media/image_module.c"}),
     ],
 )
 def test_an_option_leaves_files_out(option, left_out):
