@@ -99,14 +99,13 @@ static bool get_constant(const struct ethosu_model *model, uint32_t method, uint
 
 /* ---- the loaded method ---- */
 
-/** Values that an instruction quantises or dequantises. */
-static uint32_t count_quantized(struct program *program, uint32_t index)
+/** Values that a call of an operator quantises or dequantises. */
+static uint32_t count_quantized(struct program *program, struct program_bytes name,
+                                const struct fb_vector *arguments)
 {
-    struct fb_vector arguments;
-    struct program_bytes name = program_called(program, index, &arguments);
     const struct program_tensor *tensor;
     bool is_one = program_ends_with(name, "quantize_per_tensor") &&
-                  program_get_tensor(program, fb_u32_at(&program->fb, &arguments, 0), &tensor) ==
+                  program_get_tensor(program, fb_u32_at(&program->fb, arguments, 0), &tensor) ==
                       PROGRAM_TENSOR_OK;
     return is_one ? tensor->size / ethosu_model_type_size(tensor->type) : 0;
 }
@@ -122,36 +121,29 @@ static bool is_nchw(struct program *program, uint32_t value)
     return sizes[1] > 1 && (sizes[2] > 1 || sizes[3] > 1) && tensor->order[3] != 1;
 }
 
-static bool get_program(const struct ethosu_model *model, struct ethosu_model_program *facts)
+static bool get_program(const struct ethosu_model *model, struct ethosu_model_program *facts,
+                        ethosu_model_operator_t *called, void *argument)
 {
     struct program program;
+    struct fb_vector arguments;
     if (!program_open_again(model, &program)) {
         return false;
     }
-    *facts = (struct ethosu_model_program){.method = model->method,
-                                           .instructions = program.instructions.count};
+    *facts = (struct ethosu_model_program){.method = model->method};
     for (uint32_t i = 1; i < program.method.buffer_sizes.count; i++) {
         facts->planned_size += (uint32_t)fb_u64_at(&program.fb, &program.method.buffer_sizes, i);
     }
     for (uint32_t i = 0; i < program.instructions.count && !program.fb.bad; i++) {
-        facts->quantized += count_quantized(&program, i);
+        const struct program_bytes name = program_called(&program, i, &arguments);
+        facts->quantized += count_quantized(&program, name, &arguments);
+        if (called != NULL && name.data != NULL) {
+            called(argument, (const char *)name.data, name.size);
+        }
     }
     for (uint32_t i = 0; i < program.method.inputs.count && !program.fb.bad; i++) {
         facts->nchw |= is_nchw(&program, fb_u32_at(&program.fb, &program.method.inputs, i));
     }
     return !program.fb.bad;
-}
-
-static const char *get_operator(const struct ethosu_model *model, uint32_t index, uint32_t *length)
-{
-    struct program program;
-    struct fb_vector arguments;
-    if (!program_open_again(model, &program) || index >= program.instructions.count) {
-        return NULL;
-    }
-    struct program_bytes name = program_called(&program, index, &arguments);
-    *length = name.size;
-    return (const char *)name.data;
 }
 
 static uint32_t count_tensors(const struct ethosu_model *model)
@@ -170,6 +162,5 @@ static uint32_t count_tensors(const struct ethosu_model *model)
 const struct method_facts program_methods = {
     .get_constant = get_constant,
     .get_program = get_program,
-    .get_operator = get_operator,
     .count_tensors = count_tensors,
 };

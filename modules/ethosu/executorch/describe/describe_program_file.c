@@ -93,7 +93,7 @@ static int get_graph(struct ethosu_description *description, uint32_t index,
     graph->name = describe_bytes(program_method_name(program, index));
     graph->values = method->values.count;
     graph->operators = program->instructions.count;
-    if (!program_facts.methods->get_program(&loaded, &facts)) {
+    if (!program_facts.methods->get_program(&loaded, &facts, NULL, NULL)) {
         return describe_damage(&program->fb, error);
     }
     graph->quantized = facts.quantized;

@@ -19,8 +19,8 @@ struct model_format {
 struct method_facts {
     bool (*get_constant)(const struct ethosu_model *model, uint32_t method, uint32_t index,
                          struct ethosu_model_constant *constant);
-    bool (*get_program)(const struct ethosu_model *model, struct ethosu_model_program *program);
-    const char *(*get_operator)(const struct ethosu_model *model, uint32_t index, uint32_t *length);
+    bool (*get_program)(const struct ethosu_model *model, struct ethosu_model_program *program,
+                        ethosu_model_operator_t *called, void *argument);
     /** Number of values that are tensors. */
     uint32_t (*count_tensors)(const struct ethosu_model *model);
 };

@@ -313,8 +313,7 @@ struct ethosu_model_constant {
 
 /** Properties of an ExecuTorch program. */
 struct ethosu_model_program {
-    uint32_t method; /**< its number */
-    uint32_t instructions;
+    uint32_t method;       /**< its number */
     uint32_t planned_size; /**< arena bytes planned by the exporter */
     uint32_t quantized;    /**< values that the CPU quantises or dequantises */
     bool nchw;             /**< an input is an image with planar channels */
@@ -328,13 +327,17 @@ bool ethosu_model_get_method(const struct ethosu_model *model, uint32_t index,
 bool ethosu_model_get_constant(const struct ethosu_model *model, uint32_t method, uint32_t index,
                                struct ethosu_model_constant *constant);
 
-/** Describe the loaded method; false if not an ExecuTorch program. */
-bool ethosu_model_get_program(const struct ethosu_model *model,
-                              struct ethosu_model_program *program);
+/** An operator that the CPU computes, by name, which does not end with a NUL. */
+typedef void ethosu_model_operator_t(void *argument, const char *name, uint32_t length);
 
-/** Name of the CPU operator called by instruction `index`, or NULL. */
-const char *ethosu_model_get_operator(const struct ethosu_model *model, uint32_t index,
-                                      uint32_t *length);
+/**
+ * Describe the loaded method; false if not an ExecuTorch program, or damaged.
+ *
+ * @param called    called with `argument` for each operator that an instruction calls; may be NULL
+ */
+bool ethosu_model_get_program(const struct ethosu_model *model,
+                              struct ethosu_model_program *program, ethosu_model_operator_t *called,
+                              void *argument);
 
 /** Reset variables and state tensors to their initial values. */
 void ethosu_model_reset(struct ethosu_model *model);

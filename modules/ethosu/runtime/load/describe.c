@@ -65,17 +65,11 @@ bool ethosu_model_get_constant(const struct ethosu_model *model, uint32_t method
 }
 
 bool ethosu_model_get_program(const struct ethosu_model *model,
-                              struct ethosu_model_program *program)
+                              struct ethosu_model_program *program, ethosu_model_operator_t *called,
+                              void *argument)
 {
     const struct method_facts *methods = model_facts(model)->methods;
-    return methods != NULL && methods->get_program(model, program);
-}
-
-const char *ethosu_model_get_operator(const struct ethosu_model *model, uint32_t index,
-                                      uint32_t *length)
-{
-    const struct method_facts *methods = model_facts(model)->methods;
-    return methods == NULL ? NULL : methods->get_operator(model, index, length);
+    return methods != NULL && methods->get_program(model, program, called, argument);
 }
 
 bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
