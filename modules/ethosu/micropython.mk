@@ -43,9 +43,9 @@ ETHOSU_FLAGS_pte := -DETHOSU_PTE=0
 ETHOSU_FLAGS_pmu := -DETHOSU_PMU=0
 ETHOSU_FLAGS_variables := -DETHOSU_VARIABLES=0
 ETHOSU_FLAGS_cop2 := -DETHOSU_COP2=0
-ETHOSU_FILES_messages := driver/ethosu_messages.c runtime/operator_names.c
-ETHOSU_FILES_pte := runtime/executorch/% runtime/describe/%
-ETHOSU_FILES_pmu := driver/ethosu_pmu% binding/npu/pmu_object.c
+ETHOSU_FILES_messages := driver/base/ethosu_messages.c runtime/file/operator_names.c
+ETHOSU_FILES_pte := executorch/%
+ETHOSU_FILES_pmu := driver/job/ethosu_pmu% binding/npu/pmu_object.c
 ETHOSU_FILES_audio := audio/% binding/media/audio_%
 ETHOSU_FILES_image := image/% binding/media/image_%
 ETHOSU_OMITTED := $(sort $(ETHOSU_WITHOUT)) $(filter-out $(ETHOSU_NPUS),$(ETHOSU_FAMILIES))
@@ -76,15 +76,16 @@ $(BUILD)/cmsis_nn/%.o: $(CMSIS_NN_DIR)/Source/%.c
 	$(call compile_c)
 
 ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \
-	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*.c runtime/*.c runtime/executorch/*.c runtime/kernels/*.c \
-	runtime/describe/*.c audio/*.c image/*.c binding/*.c binding/*/*.c)))))
+	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*/*.c runtime/*/*.c runtime/kernels/*/*.c \
+	executorch/*.c executorch/*/*.c audio/*.c image/*.c binding/*.c binding/*/*.c)))))
 SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # Code that runs at each inference, or for each number, is compiled for speed, the rest for size.
-ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_verify.c driver/ethosu_verify_maps.c driver/device.c driver/device_check.c driver/ethosu_pool.c \
-	driver/ethosu_hooks_sync.c driver/ethosu_irq.c driver/ethosu_memory.c driver/ethosu_streams.c \
-	runtime/run.c runtime/flatbuffer.c runtime/nd.c runtime/tflite.c runtime/kernels/% \
-	runtime/executorch/quantize_operators.c runtime/executorch/real_pool.c \
+ETHOSU_FAST := $(addprefix driver/,board/ethosu_hooks_sync.c board/ethosu_memory.c device/device.c device/device_check.c \
+	$(addprefix verify/ethosu_verify,.c _maps.c _products.c) \
+	$(patsubst %,job/ethosu_%.c,driver irq pool streams)) \
+	runtime/run/run.c runtime/file/flatbuffer.c runtime/file/tflite.c runtime/kernels/% \
+	executorch/operators/quantize_operators.c executorch/operators/real_pool.c \
 	audio/% image/image_row.c image/image_write.c binding/call/semaphore.c \
 	binding/tensor/element.c binding/model/exchange.c binding/model/model_run.c
 
@@ -106,10 +107,9 @@ ETHOSU_DEFAULTS := $(addprefix driver/,board/arm_ethos_io_memcpy.c board/ethosu_
 
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off
-# These flags are the whole port's: its own headers come before ours with the same name. Those of the binding
-# have a folder in theirs; they include MicroPython's, whose messages it finds only outside of system folders,
-# which folders of -idirafter are.
-CFLAGS_USERMOD += -I$(ETHOSU_DIR)/. $(foreach folder,audio driver driver/include runtime image,-idirafter $(ETHOSU_DIR)/$(folder))
+# These flags are the whole port's: its own headers come before ours with the same name.
+CFLAGS_USERMOD += -I$(ETHOSU_DIR) -I$(ETHOSU_DIR)/driver/include -I$(ETHOSU_DIR)/runtime/include \
+	$(foreach folder,audio image,-idirafter $(ETHOSU_DIR)/$(folder))
 
 # binding/memory/buffers.c and binding/npu/rom_guard.c replace these functions. A port links by the
 # compiler, or by `ld` itself: its makefiles tell.

@@ -16,7 +16,7 @@
 #include "ethosu_model.h"
 #include "ethosu_version.h"
 #include "hooks.h"
-#include "metadata.h"
+#include "runtime/load/metadata.h"
 #include "native_arguments.h"
 #include "native_job.h"
 

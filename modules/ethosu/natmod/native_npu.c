@@ -12,8 +12,8 @@
 #include "binding/tensor/info.h"
 #include "boards.h"
 #include "ethosu_ext.h"
-#include "ethosu_io.h"
-#include "ethosu_registers.h"
+#include "driver/board/ethosu_io.h"
+#include "driver/base/ethosu_registers.h"
 #include "hooks.h"
 #include "native_job.h"
 

@@ -5,7 +5,7 @@
 #include "arm_ethos_io_memcpy.h"
 #include "binding/call/arguments.h"
 #include "binding/tensor/tensor_fill.h"
-#include "ethosu_build.h"
+#include "driver/base/ethosu_build.h"
 #include "py/binary.h"
 #include "py/objarray.h"
 #include "py/objlist.h"

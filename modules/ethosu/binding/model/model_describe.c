@@ -5,7 +5,7 @@
 #include "binding/call/raise.h"
 #include "binding/tensor/info.h"
 #include "binding/tensor/tensor_fill.h"
-#include "describe/ethosu_describe.h"
+#include "ethosu_describe.h"
 #include "py/objtuple.h"
 #include "py/runtime.h"
 

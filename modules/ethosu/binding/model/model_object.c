@@ -8,7 +8,7 @@
 #include "binding/call/raise.h"
 #include "binding/npu/job.h"
 #include "binding/tensor/info.h"
-#include "metadata.h"
+#include "runtime/load/metadata.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"
 #include "py/runtime.h"

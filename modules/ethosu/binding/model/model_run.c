@@ -6,7 +6,7 @@
 #include "binding/model/exchange.h"
 #include "binding/npu/job.h"
 #include "ethosu_board.h"
-#include "ethosu_build.h"
+#include "driver/base/ethosu_build.h"
 #include "py/binary.h"
 #include "py/mperrno.h"
 #include "py/runtime.h"

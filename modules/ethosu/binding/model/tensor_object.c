@@ -10,7 +10,7 @@
 #include "binding/model/exchange.h"
 #include "binding/tensor/info.h"
 #include "binding/tensor/tensor_fill.h"
-#include "ethosu_build.h"
+#include "driver/base/ethosu_build.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
 

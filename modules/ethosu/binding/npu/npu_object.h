@@ -5,7 +5,7 @@
 
 #include "binding/memory/buffers.h"
 #include "binding/npu/job.h"
-#include "ethosu_build.h"
+#include "driver/base/ethosu_build.h"
 
 extern const mp_obj_type_t binding_npu_type;
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "binding/tensor/tensor_fill.h"
-#include "metadata.h"
+#include "runtime/load/metadata.h"
 #include "py/objtuple.h"
 #include "py/runtime.h"
-#include "tflite_metadata.h"
+#include "runtime/load/tflite_metadata.h"
 
 static void store(mp_obj_t dict, qstr key, mp_obj_t value)
 {

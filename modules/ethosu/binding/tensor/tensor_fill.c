@@ -3,7 +3,7 @@
 #include "binding/tensor/tensor_fill.h"
 
 #include "binding/call/arguments.h"
-#include "ethosu_text.h"
+#include "driver/base/ethosu_text.h"
 #include "py/binary.h"
 #include "py/runtime.h"
 
