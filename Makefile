@@ -261,11 +261,11 @@ examples: $(STAMPS)/examples
 # The others need models of other projects.
 EXAMPLES := $(filter-out %/assistant.py %/person.py,$(wildcard modules/ethosu/examples/*.py))
 
-$(STAMPS)/examples: $(EXAMPLES) $$(call listed,$(STAMPS)/examples.list,$(EXAMPLES)) tools/ethosu_tools/model/make_model.py tools/web/discs.py | sim-host
+$(STAMPS)/examples: $(EXAMPLES) $$(call listed,$(STAMPS)/examples.list,$(EXAMPLES)) tools/ethosu_tools/model/make_model.py tools/setup/discs.py | sim-host
 	$(call say,examples)
 	@rm -rf $(BUILD)/examples && mkdir -p $(BUILD)/examples
 	@cp $(EXAMPLES) $(BUILD)/examples
-	@$(BIN)/python tools/web/discs.py $(BUILD)/examples
+	@$(BIN)/python tools/setup/discs.py $(BUILD)/examples
 	@$(BIN)/python -m ethosu_tools.model.make_model $(BUILD)/examples/models
 	@cd $(BUILD)/examples && for model in small_cnn small_streaming; do \
 	    $(abspath $(BIN))/ethosu compile models/$$model.tflite -o $$model.tflite --quiet || exit 1; \
@@ -323,7 +323,7 @@ docs: setup ## Build the docs in build/docs; after `make web` the examples can b
 	@$(BIN)/python tools/setup/book.py $(BUILD)/book
 	@BOOK_LIVE=$(if $(wildcard $(WEB_IMAGE)),true,false) \
 	    $(BIN)/mkdocs build --quiet --strict --config-file docs/book.yml
-	@[ ! -e $(WEB_IMAGE) ] || $(BIN)/python tools/web/install_live.py $(WEB_IMAGE) $(BUILD)/docs/live
+	@[ ! -e $(WEB_IMAGE) ] || PYTHONPATH=. $(BIN)/python tools/web/install_live.py $(WEB_IMAGE) $(BUILD)/docs/live
 	@echo "$(BUILD)/docs/index.html"
 
 demo: build ## Speak a wake word to an emulated board

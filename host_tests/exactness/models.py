@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ethosu_tools.addons.wakeword import keywords
 from ethosu_tools.compile.plan import plan_file
 from ethosu_tools.model import ModelFile, make_model, tflite
+from ethosu_tools.model.samples import wake_words
 
 from host_tests.kit import mixed_models
 from host_tests.kit.reference_cases import Case
 from host_tests.modules.ethosu.runtime.executorch import cortex_m, made
-from tools.web import discs
+from tools.setup import discs
 
 # Gets a fixture by its name.
 Get = Callable[[str], Any]
@@ -114,7 +114,7 @@ def exported_program(name: str) -> Prepare:
 
 
 _SMALL = {name: TfliteModel(make, 20) for name, make in make_model.MODELS.items()}
-_WAKE_WORDS = {name: TfliteModel(keywords.load(name).model, 100) for name in keywords.NAMES}
+_WAKE_WORDS = {name: TfliteModel(wake_words.load(name).model, 100) for name in wake_words.NAMES}
 _NETWORKS = {
     name: TfliteModel(Path(f"{name}.tflite"), 5)
     for name in (

@@ -7,9 +7,9 @@ import pytest
 
 from host_tests.exactness.models import LEFT, MODELS, TfliteModel
 from host_tests.kit import needs
+from host_tests.kit.chromium import find
+from host_tests.kit.serve import serve
 
-from .chromium import find
-from .serve import serve
 from .steps import BROWSERS, FOLDER, files, loaded, opened
 
 

@@ -2,6 +2,7 @@
 """The Python blocks of the book run in the book; the tests of the examples run the same ones."""
 
 import contextlib
+import os
 import subprocess
 import sys
 
@@ -11,10 +12,9 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
 from host_tests.kit import needs, pages
+from host_tests.kit.chromium import Page, find
+from host_tests.kit.serve import serve
 from host_tests.modules.ethosu.examples.test_examples import PYTORCH
-
-from .chromium import Page, find
-from .serve import serve
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,8 @@ def book(repo, tmp_path_factory):
         patch.setenv("BOOK_LIVE", "true")
         build(load_config(str(repo / "docs/book.yml"), docs_dir=str(staged), site_dir=str(site)))
     program = repo / "tools/web/install_live.py"
-    subprocess.run([sys.executable, program, paths.web_image(), site / "live"], check=True)
+    command = [sys.executable, program, paths.web_image(), site / "live"]
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(repo)})
     with serve(site) as server:
         yield f"http://localhost:{server.server_port}/"
 

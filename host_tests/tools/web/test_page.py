@@ -22,9 +22,9 @@ from ethosu_tools.sim.need import Need
 from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.kit import needs
+from host_tests.kit.chromium import Page
 from host_tests.kit.mixed_models import MODELS
 
-from .chromium import Page
 from .steps import (
     ALERT,
     EQUAL,

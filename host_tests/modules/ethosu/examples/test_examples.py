@@ -21,7 +21,7 @@ from ethosu_tools.model import make_model, romfs
 from host_tests.kit import pages
 from host_tests.modules.ethosu.audio import references
 from host_tests.modules.ethosu.runtime.executorch import made
-from tools.web import discs, doc_rom
+from tools.setup import discs, doc_rom
 
 REPO = Path(__file__).resolve().parents[4]
 MODULE = REPO / "modules/ethosu"

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from ethosu_tools import boards, cli
-from ethosu_tools.addons.wakeword import keywords
 from ethosu_tools.addons.web import runner as web
 from ethosu_tools.base.errors import InputError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link import remote
 from ethosu_tools.link.open import open_runner
 from ethosu_tools.model import arrays, make_model, tflite
+from ethosu_tools.model.samples import wake_words
 from ethosu_tools.sim.oracle import Oracle
 
 from host_tests.kit import needs, reference_cases
@@ -27,7 +27,7 @@ def test_state_is_kept_from_block_to_block(compiled, where):
     """Noise that grows from silence to full scale and back, over several blocks of steps."""
     if where == "web":
         needs.web()
-    path = keywords.load("okay_nabu").model
+    path = wake_words.load("okay_nabu").model
     steps = 3 * remote.BLOCK_STEPS + 4
     oracle = Oracle(path)
     (tensor,) = oracle.inputs
