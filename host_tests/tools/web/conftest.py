@@ -10,6 +10,7 @@ from host_tests.kit import needs
 from host_tests.kit.chromium import find
 from host_tests.kit.serve import serve
 
+from . import needed
 from .steps import BROWSERS, FOLDER, files, loaded, opened
 
 
@@ -35,7 +36,7 @@ def ready(compiled, tmp_path):
 
 
 def _needs_page():
-    needs.web()
+    needed.web()
     if not (FOLDER / "index.html").is_file():
         needs.missing("the page is not built; run: make page")
     if find() is None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from ethosu_tools.base import paths
+from ethosu_tools.addons.web import board
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
@@ -16,11 +16,13 @@ from host_tests.kit.chromium import Page, find
 from host_tests.kit.serve import serve
 from host_tests.modules.ethosu.examples.test_examples import PYTORCH
 
+from . import needed
+
 
 @pytest.fixture(scope="module")
 def book(repo, tmp_path_factory):
     """The address of a book with the board."""
-    needs.web()
+    needed.web()
     if find() is None:
         needs.missing("chromium is missing: apt-get install chromium")
     staged, site = tmp_path_factory.mktemp("staged"), tmp_path_factory.mktemp("book")
@@ -29,7 +31,7 @@ def book(repo, tmp_path_factory):
         patch.setenv("BOOK_LIVE", "true")
         build(load_config(str(repo / "docs/book.yml"), docs_dir=str(staged), site_dir=str(site)))
     program = repo / "tools/web/install_live.py"
-    command = [sys.executable, program, paths.web_image(), site / "live"]
+    command = [sys.executable, program, board.image_file(), site / "live"]
     subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(repo)})
     with serve(site) as server:
         yield f"http://localhost:{server.server_port}/"

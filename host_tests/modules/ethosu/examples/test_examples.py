@@ -43,7 +43,7 @@ EXPECTED = {
 }
 
 
-PYTORCH = "modules/ethosu/docs/pytorch.md"
+PYTORCH = "modules/ethosu/executorch/pytorch.md"
 
 
 @pytest.fixture(scope="module")

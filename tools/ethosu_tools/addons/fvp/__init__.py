@@ -4,4 +4,4 @@
 Scripts that start an FVP start the emulator instead: docs/fvp.md.
 """
 
-OFFERS = {"command": {"fvp": "install"}}
+OFFERS = {"command": {"fvp": "install"}, "message": {"fvp": "messages:MESSAGES"}}
