@@ -104,3 +104,10 @@ def page(browser, address):
     """The page, loaded anew."""
     with loaded(browser, address):
         yield browser
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests here need the page; the hook gets those of other folders, too."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker("page")

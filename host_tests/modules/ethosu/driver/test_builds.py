@@ -15,10 +15,7 @@ PATHS = [f"-I{DRIVER}", f"-I{DRIVER}/include"]
 MODULE = DRIVER.parent
 PUBLIC = [
     *DRIVER.glob("include/*.h"),
-    *(
-        MODULE / name
-        for name in ("runtime/ethosu_model.h", "accel/ethosu_accel.h", "audio/ethosu_audio.h")
-    ),
+    *(MODULE / name for name in ("runtime/ethosu_model.h", "audio/ethosu_audio.h")),
 ]
 
 # Bytes of the driver on a Cortex-M55 with -Os, including counters, verifier, error messages, and a
