@@ -21,7 +21,12 @@ TABLE = Path(__file__).with_name("addons.toml")
 ADDONS: dict[str, dict[str, Any]] = tomllib.loads(TABLE.read_text())
 PAGE = REPO / "ARCHITECTURE.md"
 # What may name all of them: the list itself, history, and the table that is made from the list.
-EVERYWHERE = {"host_tests/tree/addons.toml", "CHANGELOG.md", "requirements.lock"}
+EVERYWHERE = {
+    "host_tests/tree/test_addons.py",
+    "host_tests/tree/addons.toml",
+    "CHANGELOG.md",
+    "requirements.lock",
+}
 BEGIN, END = "<!-- add-ons: made by python -m host_tests.tree.test_addons -->\n", "<!-- end -->\n"
 # Lines of a table that is a little older.
 TOLERANCE = 0.15

@@ -11,12 +11,14 @@ from ethosu_tools.addons.web import board
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
-from host_tests.kit import needs, pages
+from host_tests.kit import found, needs, pages
 from host_tests.kit.chromium import Page, find
 from host_tests.kit.serve import serve
-from host_tests.modules.ethosu.examples.test_examples import PYTORCH
 
 from . import needed
+
+# Pages whose model is not part of the book: a kit makes it.
+ELSEWHERE = {page for each in found.modules("page_rows") for page in each.INSTALLED}
 
 
 @pytest.fixture(scope="module")
@@ -50,15 +52,14 @@ QUICK = ("README.md", "modules/ethosu/docs/models.md", "docs/tutorial.md")
 
 def live():
     for name in pages.with_blocks("python", "board"):
-        quick = name in (*QUICK, PYTORCH)
+        quick = name in QUICK or name in ELSEWHERE
         yield pytest.param(name, id=name, marks=[] if quick else pytest.mark.slow)
 
 
 @pytest.mark.parametrize("page", list(live()))
 def test_blocks_of_a_page_run(book, browser, page):
     expected = [block for block in pages.blocks(page) if block in pages.every("python", "board")]
-    # The model used on the page about PyTorch is not part of the book.
-    expected = [] if page == PYTORCH else expected
+    expected = [] if page in ELSEWHERE else expected
     name = page.replace("README.md", "index.md").replace(".md", ".html")
     browser.open(f"{book}{name}")
     browser.wait_for("document.body?.dataset.live")
