@@ -3,7 +3,6 @@
 
     board.py make BOARD FOLDER OUT    board.mk, mpconfigboard.h, board_table.c, memory.ld in OUT
     board.py list                     all boards, as NAME:flash+qemu; the default one first
-    board.py native OUT               the native module's table of boards
 
 boards/README.md explains the entries of board.toml. A file is written only if its content changes.
 """
@@ -18,7 +17,6 @@ from ethosu_tools.boards import facts, files  # noqa: E402
 from ethosu_tools.boards.facts import (  # noqa: E402
     BoardFacts,
     Memory,
-    Native,
     NpuRegisters,
     Region,
     Span,
@@ -285,66 +283,6 @@ def makefile(board: BoardFacts, source: str, folder: Path) -> str:
     return f"# {HEAD.format(source=source)}\n{lines}"
 
 
-# --- The native module's table --------------------------------------------------
-
-
-class Parts:
-    """Definitions of a C file, without duplicates."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
-
-    def add(self, kind: str, text: str) -> str:
-        """Add a definition, in which @ stands for its name; return the name."""
-        return self._names.setdefault(text, f"{kind}_{len(self._names)}")
-
-    def text(self) -> str:
-        """All definitions."""
-        return "\n".join(text.replace("@", name) for text, name in self._names.items())
-
-
-POWER = """\
-static bool @(const struct ethosu_npu *npu, bool on)
-{{
-    (void)npu;
-    *(volatile uint32_t *){} |= on;
-    return true;
-}}
-"""
-
-
-def native_row(parts: Parts, board: BoardFacts, own: Native) -> str:
-    """A row of struct known_board; the tables that it points to are added to `parts`."""
-    rows = map(memory, own.memories)
-    memories = parts.add("memories", array("static const struct ethosu_memory @", rows))
-    clock = own.npu_clock
-    power = parts.add("power", POWER.format(number(clock))) if clock else ""
-    slots = [npu(board.npu_registers[0], "", power)]
-    npus = parts.add("npus", array("static const struct ethosu_npu @", slots))
-    fields = {
-        "name": quoted(board.name),
-        "memories": memories,
-        "memory_count": f"sizeof {memories} / sizeof {memories}[0]",
-        "npus": npus,
-        "npu_count": "1",
-    }
-    config = "NULL" if board.qemu and board.qemu.any_npu else quoted(board.npus[0])
-    machine = quoted(own.machine)
-    return initialiser({"board": initialiser(fields), "npu": config, "machine": machine})
-
-
-def native(boards: Iterable[BoardFacts]) -> str:
-    """natmod's boards.c: NPU and memories of each board that also runs third-party firmware."""
-    parts = Parts()
-    rows = [native_row(parts, board, board.native) for board in boards if board.native]
-    return (
-        f"// SPDX-License-Identifier: MIT\n// {HEAD.format(source='boards/*/board.toml')}\n"
-        f'#include "natmod/boards.h"\n\n{parts.text()}\n'
-        + array("const struct known_board known_boards", rows)
-        + "const size_t known_board_count = sizeof known_boards / sizeof known_boards[0];\n"
-    )
-
-
 # --- Commands -------------------------------------------------------------------
 
 
@@ -384,8 +322,6 @@ def main(command: str, *arguments: str) -> None:
     """Carry out one of the commands above."""
     if command == "make":
         make(arguments[0], Path(arguments[1]).resolve(), Path(arguments[2]))
-    elif command == "native":
-        write(Path(arguments[0]), native(every()))
     else:
         for board in sorted(every(), key=lambda row: row.name != files.DEFAULT):
             has = {"flash": board.flash, "qemu": board.qemu}

@@ -62,10 +62,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that run on the board under test, and those that need the web page."""
+    """Mark tests that run on the board under test."""
     for item in items:
-        if "tools/web" in item.nodeid:
-            item.add_marker("page")
         if "board_npu" in getattr(item, "fixturenames", ()):
             item.add_marker("on_board")
 

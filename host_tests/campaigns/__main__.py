@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs a campaign: python -m host_tests.campaigns streams --runs 10000000 (`make campaign-streams`)
 
-A campaign that was stopped resumes if it is started with the same seed. Without --seed, this is the
-seed of the unfinished campaign, or else the date.
+Without a name, lists the campaigns. One that was stopped resumes if it is started with the same
+seed. Without --seed, this is the seed of the unfinished campaign, or else the date.
 """
 
 from __future__ import annotations
@@ -17,54 +17,63 @@ from pathlib import Path
 
 from ethosu_tools.base.ui import Ui
 
+from host_tests.kit import found
+
 from . import common
 from .board.faults import Faults
 from .board.soak import Soak
-from .common import Campaign, Counts, FoundError, added
+from .common import Campaign, Counts, FoundError, Row, added
 from .corpus import GRAPHS_LONG, corpus
 from .files import Files
 from .loading import Loading
-from .programs import corpus as programs
 from .serial import Serial
 
 
-def _long(make: Callable[[Path], Campaign]) -> Campaign:
-    return make(corpus(GRAPHS_LONG))
+def _long(make: Callable[[Path], Campaign]) -> Callable[[], Campaign]:
+    return lambda: make(corpus(GRAPHS_LONG))
 
 
-CAMPAIGNS: dict[str, Callable[[], Campaign]] = {
-    "streams": partial(_long, partial(Loading, target="streams")),
-    "models": partial(_long, Loading),
-    "models32": partial(_long, partial(Loading, bits=32)),
-    "kernels": partial(_long, partial(Loading, target="kernels")),
-    "kernels32": partial(_long, partial(Loading, target="kernels", bits=32)),
-    "programs": lambda: Loading(programs(), "programs"),
-    "programs32": lambda: Loading(programs(), "programs", 32),
-    "delegates": lambda: Loading(programs(), "delegates"),
-    "delegates32": lambda: Loading(programs(), "delegates", 32),
-    "payloads": partial(_long, partial(Loading, target="payloads")),
-    "payloads32": partial(_long, partial(Loading, target="payloads", bits=32)),
-    "files": partial(_long, Files),
-    "faults": Faults,
-    "faults-by-host-time": partial(Faults, host_time=True),
-    "soak": Soak,
-    "serial": Serial,
+# Those of add-ons are in their tests, in campaign_rows.py.
+CAMPAIGNS: dict[str, Row] = {
+    "streams": Row(_long(partial(Loading, target="streams")), 10_000_000),
+    "models": Row(_long(Loading), 5_000_000),
+    "models32": Row(_long(partial(Loading, bits=32)), 15_000_000),
+    "kernels": Row(_long(partial(Loading, target="kernels")), 20_000_000),
+    "kernels32": Row(_long(partial(Loading, target="kernels", bits=32)), 20_000_000),
+    "payloads": Row(_long(partial(Loading, target="payloads")), 20_000_000),
+    "payloads32": Row(_long(partial(Loading, target="payloads", bits=32)), 20_000_000),
+    "files": Row(_long(Files), 1_000_000),
+    "faults": Row(Faults, 10_000, "board-images plugin"),
+    "faults-by-host-time": Row(partial(Faults, host_time=True), 10_000, "board-images plugin"),
+    "soak": Row(Soak, 1_000_000, "firmware plugin"),
+    "serial": Row(Serial, 1_000, "firmware plugin"),
+    **{name: row for each in found.modules("campaign_rows") for name, row in each.ROWS.items()},
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status 1 if there was a finding."""
     parser = argparse.ArgumentParser(prog="python -m host_tests.campaigns", description=__doc__)
-    parser.add_argument("campaign", choices=CAMPAIGNS)
+    parser.add_argument("campaign", choices=CAMPAIGNS, nargs="?")
+    parser.add_argument("--needs", action="store_true", help="print what make builds for it")
     parser.add_argument(
-        "--runs", type=int, required=True, help="how many in all: inputs, rounds or inferences"
+        "--runs",
+        type=int,
+        help="how many in all: inputs, rounds, inferences (default: a night's)",
     )
     parser.add_argument("--seed", type=int, help="a number up to 2^32; is printed")
     parser.add_argument("--first", type=int, help="repeat runs from this number on, note nothing")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args(argv)
-    ui, campaign = Ui(as_json=arguments.json), CAMPAIGNS[arguments.campaign]()
-    note, runs = common.BUILD / f"{arguments.campaign}.json", arguments.runs
+    if arguments.campaign is None:
+        print("\n".join(CAMPAIGNS))
+        return 0
+    row = CAMPAIGNS[arguments.campaign]
+    if arguments.needs:
+        print(row.needs)
+        return 0
+    ui, campaign = Ui(as_json=arguments.json), row.make()
+    note, runs = common.BUILD / f"{arguments.campaign}.json", arguments.runs or row.runs
     try:
         if arguments.first is not None:
             counts = campaign.run(arguments.seed or 0, arguments.first, runs)

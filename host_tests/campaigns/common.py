@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from host_tests.kit import sharing
 
@@ -56,3 +57,11 @@ class Campaign(Protocol):
 
     def run(self, seed: int, first: int, count: int) -> Counts:
         """Try `count` inputs; FoundError for a finding."""
+
+
+class Row(NamedTuple):
+    """How a campaign is made, the runs of a night, and what `make` builds first."""
+
+    make: Callable[[], Campaign]
+    runs: int
+    needs: str = "sim"

@@ -112,19 +112,16 @@ def verdicts() -> Path:
     return sharing.program("verdicts", ["gcc", *flags, C / "verdict.c", *sources, "-o"])
 
 
+# The others load files.
 _TARGETS = {
     "streams": _streams,
-    "models": _load(),
-    "kernels": _load(),
-    "programs": _load("-DRUN_EVERY=8"),
-    "delegates": _load("-DRUN_EVERY=8", "-DDELEGATES=1"),
     "payloads": _payloads,
 }
 
 
-def program(target: str, bits: int) -> Path:
-    """A libFuzzer target, for this pointer size in bits."""
-    parts = [*_FLAGS, *_TARGETS[target](bits)]
+def program(target: str, bits: int, options: tuple[str, ...] = ()) -> Path:
+    """A libFuzzer target, for this pointer size in bits; `options` are those of c/load.c."""
+    parts = [*_FLAGS, *_TARGETS.get(target, _load(*options))(bits)]
     if bits == 32:
         bits32()
         parts.insert(0, "-m32")
@@ -139,6 +136,7 @@ class Loading:
     target: str = "models"
     bits: int = 64
     longest: int = 65_536
+    options: tuple[str, ...] = ()
     chunk = 100_000
 
     @property
@@ -172,7 +170,7 @@ class Loading:
 
     def fuzz(self, arguments: list, **environment: str) -> Counts:
         """Run libFuzzer with these arguments."""
-        run = program(self.target, self.bits)
+        run = program(self.target, self.bits, self.options)
         if self.target == "streams":
             environment = {"VERDICTS": str(verdicts())} | environment
         done = subprocess.run(

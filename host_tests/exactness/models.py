@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: MIT
 """The models of the matrix, by name: how each is created, and the reference's results."""
 
-import functools
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from ethosu_tools.addons.wakeword import keywords
 from ethosu_tools.compile.plan import plan_file
-from ethosu_tools.model import ModelFile, make_model, tflite
+from ethosu_tools.model import make_model, tflite
+from ethosu_tools.model.samples import wake_words
 
 from host_tests.kit import mixed_models
 from host_tests.kit.reference_cases import Case
-from host_tests.modules.ethosu.executorch import cortex_m, made
-from tools.web import discs
+from tools.setup import discs
 
 # Gets a fixture by its name.
 Get = Callable[[str], Any]
@@ -62,59 +58,8 @@ class TfliteModel:
         return model, get("case_of")(source, self.steps, extremes=self.extremes)
 
 
-def own_program(make: Callable[..., Any], case: Callable[..., made.Case], how: str) -> Prepare:
-    """An ExecuTorch program whose delegate is small_cnn."""
-
-    def prepare(get: Get, name: str, npu: str, options: tuple[str, ...]) -> tuple[Path, Case]:
-        source = get("small_models")["small_cnn"]
-        return _twice(get, name, case(source, make(source, get("raw")(how)).encode()))
-
-    return prepare
-
-
-def operator_program(make: Callable[[int], made.Case], seed: int) -> Prepare:
-    """An ExecuTorch program with one operator of the CPU."""
-    return lambda get, name, npu, options: _twice(get, name, make(seed))
-
-
-def _twice(get: Get, name: str, case: made.Case) -> tuple[Path, Case]:
-    """The second run must not use data of the first."""
-    path = get("model_folder") / f"{name.replace(' ', '_')}.pte"
-    path.write_bytes(case.program)
-    return path, Case(path, [case.inputs] * 2, [case.outputs] * 2)
-
-
-def exported_program(name: str) -> Prepare:
-    """A program that ExecuTorch exported, with PyTorch's results in the program's memory order."""
-
-    def prepare(get: Get, _: str, npu: str, options: tuple[str, ...]) -> tuple[Path, Case]:
-        folder = get("shared_programs") / name
-        path = folder / f"{name}.pte"
-        method = ModelFile(path).methods["forward"]
-        inputs = [np.load(each) for each in sorted(folder.glob("input*.npy"))]
-        outputs = [np.load(each) for each in sorted(folder.glob("expected*.npy"))]
-        if name.endswith("int8io"):
-            io = json.loads((folder / "io_qparams.json").read_text())
-            first = made.End((), io["input0_scale"], io["input0_zp"])
-            last = made.End((), io["output0_scale"], io["output0_zp"])
-            inputs = [made.quantize(x, first) for x in inputs]
-            outputs = [made.quantize(y, last) if y.dtype == np.float32 else y for y in outputs]
-
-        def ordered(arrays, values):
-            tensors = [method.tensor(index) for index in values]
-            return [
-                np.ascontiguousarray(array.reshape(tensor.sizes).transpose(tensor.order))
-                for array, tensor in zip(arrays, tensors, strict=True)
-            ]
-
-        rows = ordered(inputs, method.inputs), ordered(outputs, method.outputs)
-        return path, Case(path, *([row] * 2 for row in rows))
-
-    return prepare
-
-
 _SMALL = {name: TfliteModel(make, 20) for name, make in make_model.MODELS.items()}
-_WAKE_WORDS = {name: TfliteModel(keywords.load(name).model, 100) for name in keywords.NAMES}
+_WAKE_WORDS = {name: TfliteModel(wake_words.load(name).model, 100) for name in wake_words.NAMES}
 _NETWORKS = {
     name: TfliteModel(Path(f"{name}.tflite"), 5)
     for name in (
@@ -148,32 +93,11 @@ _LEFT = {
 _LEFT["small_cnn without ADD or plan"] = TfliteModel(
     make_model.MODELS["small_cnn"], 10, vela=("--ignore-ops", "ADD"), on_cpu=True, planned=False
 )
-_PROGRAMS = {
-    f"{ends} {how}": own_program(make, case, how)
-    for ends, make, case in (
-        ("integer", made.quantised_ends, made.quantised_case),
-        ("inline", functools.partial(made.quantised_ends, inline=True), made.quantised_case),
-        ("real", made.real_ends, made.real_case),
-    )
-    for how in made.OPTIONS
-}
-_OPERATORS = {
-    f"{name} {seed}": operator_program(make, seed)
-    for name, make in cortex_m.OPERATORS.items()
-    for seed in range(6)
-}
-_EXPORTED = {
-    name: exported_program(name)
-    for name in (
-        *("conv_u55_128", "conv_u55_128_int8io", "conv_u85_256", "dscnn_u55_128"),
-        *("mixed_u55_128_cortexm", "twoconv_nchw", "twoconv_nhwc"),
-    )
-}
-
-SMALL, WAKE_WORDS, NETWORKS, MIXED, LEFT, PROGRAMS, OPERATORS, EXPORTED = map(
-    tuple,
-    (_SMALL, _WAKE_WORDS, _NETWORKS, _MIXED, _LEFT, _PROGRAMS, _OPERATORS, _EXPORTED),
+SMALL, WAKE_WORDS, NETWORKS, MIXED, LEFT = map(
+    tuple, (_SMALL, _WAKE_WORDS, _NETWORKS, _MIXED, _LEFT)
 )
+# Tensors, state, and a real network with operators of all kinds.
+SMOKE = (*SMALL, "okay_nabu")
 LSTM = "trained_lstm_int8"
 MODELS: dict[str, Prepare] = {
     **_SMALL,
@@ -183,7 +107,4 @@ MODELS: dict[str, Prepare] = {
     **_MIXED,
     **_LEFT,
     "discs": TfliteModel(discs.make_model, 5),
-    **_PROGRAMS,
-    **_OPERATORS,
-    **_EXPORTED,
 }

@@ -15,8 +15,8 @@ from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import ModelFile
 
+from host_tests.kit import vela_raw
 from host_tests.kit.reference_cases import outputs_of
-from host_tests.modules.ethosu.executorch import made
 
 ALIF = ("kws_u55_128", "kws_u55_256", "kws_u85_256")
 AMBIQ = ("ad_medium", "kws_micronet_m", "rnnoise")
@@ -58,7 +58,7 @@ def test_ambiqs_models(golden, emulator_only, tmp_path, name, where):
 
 def test_ambiqs_command_stream_on_a_board(golden, emulator_only):
     """Vela's raw output, by the driver alone."""
-    call = made.binary(golden / "ambiq_u85/kws_micronet_m.vela.npz")
+    call = vela_raw.read(golden / "ambiq_u85/kws_micronet_m.vela.npz")
     (given,), (expected,) = (ambiq(golden, "kws_micronet_m", end) for end in ("ifm", "ofm"))
     (start,), (end,) = ([each.offset for each in ends] for ends in (call.inputs, call.outputs))
     with QemuBoard(Machine(emulated(npu=NPU))) as board:

@@ -8,45 +8,35 @@ a few models show that they move tensors, constants and state correctly.
 
 import functools
 import itertools
-from collections.abc import Sequence
-from typing import NamedTuple
+import operator
 
 import pytest
 from ethosu_tools import boards
 from ethosu_tools.boards import targets
 
-from host_tests.exactness.hosts import EMULATED, HOSTS
+from host_tests.exactness import hosts, models
+from host_tests.exactness.hosts import EMULATED, Row
 from host_tests.exactness.models import (
-    EXPORTED,
     LEFT,
     LSTM,
     MIXED,
-    MODELS,
     NETWORKS,
-    OPERATORS,
-    PROGRAMS,
     SMALL,
+    SMOKE,
     WAKE_WORDS,
     TfliteModel,
 )
+from host_tests.kit import found
 from host_tests.kit.reference_cases import assert_exact
 
+# Hosts, models and rows of add-ons.
+ADDED = tuple(found.modules("exact_rows"))
+HOSTS = functools.reduce(operator.or_, (each.HOSTS for each in ADDED), hosts.HOSTS)
+MODELS = functools.reduce(operator.or_, (each.MODELS for each in ADDED), models.MODELS)
 U55, U65, U85 = ([npu for npu in targets.NPUS if family in npu] for family in ("u55", "u65", "u85"))
 U55_128, U65_256, U65_512, U85_256 = (
     *("ethos-u55-128", "ethos-u65-256", "ethos-u65-512", "ethos-u85-256"),
 )
-# Tensors, state, and a real network with operators of all kinds.
-SMOKE = (*SMALL, "okay_nabu")
-
-
-class Row(NamedTuple):
-    """All these models on all these NPUs; None is the host's own NPU."""
-
-    host: str
-    npus: Sequence[str | None]
-    models: Sequence[str]
-    vela: tuple[str, ...] = ()
-    slow: bool = False
 
 
 def u85_system(name: str, mode: str) -> tuple[str, ...]:
@@ -67,16 +57,6 @@ U85_MODES = (
     u85_system("DRAM_Mid", "Dedicated_Sram"),
     u85_system("DRAM_Mid", "Dedicated_Sram_256KB"),
 )
-EXPORTED_U85 = tuple(name for name in EXPORTED if "u85" in name)
-EXPORTED_U55 = tuple(name for name in EXPORTED if "u85" not in name)
-
-
-def programs_for(npu: str, names: Sequence[str] = PROGRAMS) -> list[str]:
-    """Those of these programs that are for this NPU."""
-    family = npu.split("-")[1]
-    return [name for name in names if f" {family}" in name]
-
-
 ROWS = (
     # All kinds of models in this process.
     Row("sim", (*U55, *U65), SMALL),
@@ -103,12 +83,9 @@ ROWS = (
         Row("sim", [npu], ["small_cnn"], ("--memory-mode", mode))
         for mode, npu in zip(targets.MEMORY_MODES, itertools.cycle(U85), strict=False)
     ),
-    # With operators of the CPU, and ExecuTorch's programs.
+    # With operators of the CPU.
     Row("sim", [U55_128], (*MIXED, *LEFT)),
     *(Row("sim", [npu], MIXED) for npu in (U65_256, U85_256)),
-    *(Row("sim", [npu], programs_for(npu)) for npu in (U55_128, U65_256, U85_256)),
-    Row("sim", [U55_128], (*OPERATORS, *EXPORTED_U55)),
-    Row("sim", [U85_256], EXPORTED_U85),
     # The same on one board.
     Row("board", [None], (*SMALL, *WAKE_WORDS, *NETWORKS, *MIXED)),
     Row("MPS3_AN547", ["ethos-u55-256"], SMOKE),
@@ -118,13 +95,6 @@ ROWS = (
         for form, slow in (("COP1", row % 2 > 0), ("COP2", row % 2 == 0))
     ),
     Row("MPS3_AN547", [U85_256], (*NETWORKS, LSTM), slow=True),
-    Row("MPS3_AN547", [U55_128], ("integer u55", "real u55", *EXPORTED_U55)),
-    Row("MPS3_AN547", [U65_256], ("integer u65 dedicated", "real u65 dedicated")),
-    Row("MPS3_AN547", [U85_256], ("integer u85 separate", "real u85 separate", *EXPORTED_U85)),
-    Row(
-        *("MPS3_AN547", [U55_128]),
-        [f"{name} 1" for name in ("conv2d", "add", "activation", "softmax", "batch_matmul", "pad")],
-    ),
     # One on each NPU of each board. All fit: arenas of up to 75 KB, heaps of at least 1 MB.
     # boards/test_every_board.py runs small_cnn on each.
     *(
@@ -139,24 +109,14 @@ ROWS = (
     Row("sanitized", [U55_128], SMOKE),
     Row("sanitized", [U55_128], ["small_cnn"], ("--cop-format", "COP2")),
     Row("sanitized", [U55_128], NETWORKS, slow=True),
-    Row("accel", (U65_256, U65_512, U85_256), SMOKE),
-    Row("accel", [U65_256], ("mixed_cnn", "detection", "real u65 dedicated")),
-    Row("accel", [U85_256], ("integer u85 separate", *EXPORTED_U85)),
-    Row("accel", (U65_256, U65_512, U85_256), NETWORKS, slow=True),
-    Row("native", [None], (*SMOKE, "hello_world_int8")),
-    Row("web", [U55_128], SMOKE),
-    Row(
-        *("web", (U55_128, "ethos-u55-256", U65_512, U85_256)),
-        (*SMALL, *WAKE_WORDS, *NETWORKS, LSTM, *MIXED, "discs"),
-        slow=True,
-    ),
+    *(row for each in ADDED for row in each.ROWS),
 )
 
 
 def cells() -> list[object]:
     """All cells, once each: a slow row omits those of a quick one."""
     parameters = {}
-    for row in sorted(ROWS, key=lambda row: row.slow):
+    for row in sorted((row for row in ROWS if row.host in HOSTS), key=lambda row: row.slow):
         for cell in itertools.product([row.host], row.npus, row.models, [row.vela]):
             host, npu, model, options = cell
             name = "-".join((host, npu or "own NPU", model, *options))

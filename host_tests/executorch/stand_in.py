@@ -3,7 +3,8 @@
 
 The tests start one of FVPS with the command line of their executor_runner, which they pass by
 semihosting: `executor_runner -m program.pte -o out -i i0.bin ...`. No CPU is emulated here; the
-program runs in this process, with our runtime, driver and NPU. `ethosu fvp` runs the image itself.
+program runs in this process, with our runtime, driver and NPU. The programs with the FVPs' names
+run the image itself.
 
 The runners of the tests have limits, which decide some of their verdicts. They follow from
 backends/arm/test/setup_testing.sh and examples/arm/executor_runner of pytorch/executorch: a pool

@@ -6,6 +6,8 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 
+from host_tests.kit import found
+
 # Any operation on random names, a few in a folder; then each name is looked up in all ways and
 # compared with the folders' lists. A hash of 8 bits finds each of these names a partner.
 EVERY_NAME = """
@@ -90,9 +92,7 @@ def cost(board, statement):
     ("statement", "limit"),
     [
         ("import array", 20_000),
-        ("import ml", 20_000),
-        ("import ml; ml.Model", 105_000),
-        ("import ml; ml.preprocessing; ml.utils", 145_000),
+        *(row for each in found.modules("board_rows") for row in each.IMPORTS),
     ],
 )
 def test_an_import_is_cheap(fresh, record_property, statement, limit):
@@ -101,21 +101,6 @@ def test_an_import_is_cheap(fresh, record_property, statement, limit):
     record_property(statement, count)
     print(f"{statement}: {count} instructions")
     assert 1_000 < count <= limit
-
-
-def test_only_what_is_used_is_imported(fresh):
-    fresh.soft_reset()
-    fresh.exec("import sys, ml")
-    assert fresh.eval("sorted(n for n in sys.modules if n.startswith('ml'))") == ["ml"]
-    fresh.exec("ml.Model")
-    assert fresh.eval("sorted(n for n in sys.modules if n.startswith('ml'))") == ["ml", "ml.model"]
-    printed = fresh.exec(
-        "from ml import Model, Normalization, postprocessing, preprocessing, utils\n"
-        "assert ml.utils is utils and ml.Model is Model\n"
-        "try: ml.nothing\n"
-        "except AttributeError as error: print(error, end='')\n"
-    )
-    assert printed == "module 'ml' has no attribute 'nothing'"
 
 
 @pytest.mark.parametrize("seed", range(3))

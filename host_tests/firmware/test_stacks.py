@@ -8,7 +8,7 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 
-from host_tests.kit import firmware_image
+from host_tests.kit import firmware_image, found
 from host_tests.kit.board_models import MODEL
 
 # Free bytes of each stack at its deepest: an interrupt may come there, and pushes 212 of them.
@@ -80,7 +80,11 @@ CASES = {
     "heap": "gc.collect()",
     "traceback": "1 / 0",
     "Model": f"ethosu.Model({MODEL!r}).predict([bytes(768)])",
-    "ml.Model": f"ml.Model({MODEL!r}, postprocess=ml.postprocessing.nms_of)",
+    **{
+        name: code.format(MODEL)
+        for each in found.modules("board_rows")
+        for name, code in each.DEEP.items()
+    },
 }
 
 
@@ -90,7 +94,9 @@ def own(emulator_only, board_npu, compiled, small_models):
     with QemuBoard(Machine(emulated(npu=board_npu))) as board:
         board.write_file(MODEL, compiled(small_models["small_cnn"], board_npu).read_bytes())
         packed = zlib.compress(bytes(range(256)) * 20)
-        board.exec(f"import ethosu, ml\npacked = {packed!r}\n" + DEEP)
+        board.exec(f"import ethosu\npacked = {packed!r}\n" + DEEP)
+        for each in found.modules("board_rows"):
+            board.exec(each.SETUP)
         assert board.eval("len(unpack())") == 256 * 20
         yield board
 

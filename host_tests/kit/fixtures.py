@@ -25,6 +25,7 @@ from host_tests.kit import (
     reference_cases,
     sharing,
     vela_once,
+    vela_raw,
 )
 from host_tests.kit.sharing import REPO
 from host_tests.tools.qemu_plugin import releases
@@ -83,7 +84,7 @@ def writable_rom(request: pytest.FixtureRequest) -> None:
         pytest.skip("the ROM file system of this board is read-only")
 
 
-def _shared(name: str, what: str) -> Path:
+def shared(name: str, what: str) -> Path:
     folder = REPO.parent / "shared" / name
     if not folder.is_dir():
         needs.missing(f"{folder} is not there: {what} are not part of the tree")
@@ -93,13 +94,13 @@ def _shared(name: str, what: str) -> Path:
 @pytest.fixture(scope="session")
 def shared_models() -> Path:
     """Folder of third-party models next to the tree."""
-    return _shared("models", "third-party models")
+    return shared("models", "third-party models")
 
 
 @pytest.fixture(scope="session")
 def golden() -> Path:
     """Folder of models with inputs and outputs that vendors computed for their boards."""
-    return _shared("golden", "outputs that vendors computed")
+    return shared("golden", "outputs that vendors computed")
 
 
 @pytest.fixture(scope="module", params=matrix.cases(releases.ALL, {releases.INSTALLED}))
@@ -197,21 +198,14 @@ def vela(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def raw(vela, small_models):
-    """Vela's raw output of small_cnn: `raw("u55")` for options by name or an NPU."""
-    from host_tests.modules.ethosu.executorch import made
+    """Vela's raw output of small_cnn: `raw(npu)`."""
 
     @functools.cache
-    def get(name: str):
-        options = made.OPTIONS.get(name, ("--accelerator-config", name))
-        return made.binary(vela(small_models["small_cnn"], *options, "--output-format", "raw"))
+    def get(npu: str):
+        options = "--accelerator-config", npu, "--output-format", "raw"
+        return vela_raw.read(vela(small_models["small_cnn"], *options))
 
     return get
-
-
-@pytest.fixture(scope="session")
-def shared_programs() -> Path:
-    """Folder of exported programs next to the tree."""
-    return _shared("executorch", "exported programs")
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,11 @@
 """Test requirements that may be missing on a machine."""
 
 import os
-import shutil
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from ethosu_tools.base import other_python, paths
-from ethosu_tools.base.errors import SetupError
+from ethosu_tools.base import other_python
 
 from host_tests.kit import debian
 from host_tests.tools.qemu_plugin import releases
@@ -49,13 +47,3 @@ def qemu(release: str) -> Path:
         return releases.program(release)
     except debian.PackageMissingError as error:
         missing(f"NOT TESTED WITH QEMU {release}: {error}")
-
-
-def web() -> None:
-    """Skip the test if the board WEB was not built."""
-    if shutil.which("node") is None:
-        missing("node is missing: apt-get install nodejs")
-    try:
-        paths.web_image()
-    except SetupError as error:
-        missing(str(error))

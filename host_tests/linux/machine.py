@@ -33,7 +33,7 @@ def build_client() -> Path:
     folders = *(module / part for part in parts), HERE
     command = [
         *(f"{cross}gcc", "-std=gnu11", "-O2", "-static", "-Wall", "-Wextra", "-Werror"),
-        *("-DETHOSU_ACCEL", *(f"-I{folder}" for folder in folders)),
+        *('-DETHOSU_ADDED_ERRORS="accel_errors.def"', *(f"-I{folder}" for folder in folders)),
         *(HERE / "client.c", HERE / "refusals.c", build / "libethosu_accel.a", "-lm", "-o"),
     ]
     return sharing.program("linux_client", command)

@@ -15,10 +15,10 @@ from host_tests.generator import case as graphs
 from host_tests.generator.builder import UnsuitableError
 from host_tests.generator.check import Verdict, check
 from host_tests.generator.families import U55_U65, U85
+from host_tests.kit import found
 from host_tests.kit.mixed_models import MODELS as MIXED
 from host_tests.kit.reference_cases import make_case
 from host_tests.linux.machine import model_file
-from host_tests.modules.ethosu.executorch import made
 
 pytestmark = pytest.mark.slow
 
@@ -72,19 +72,19 @@ def test_models_are_exact_after_a_fault(
 
 
 def test_operators_of_the_cpu_and_programs_run_on_linux(
-    linux, compile_mixed, raw, small_models, tmp_path
+    linux, compile_mixed, vela, small_models, tmp_path
 ):
     npu, files = "ethos-u65-256", {}
     for name, mixed in MIXED.items():
         model = compile_mixed(f"{name}_u65", mixed.make(), mixed.options, npu=npu)
         case = make_case(model.source, STEPS, extremes=False)
         files[name] = model_file(model.planned.read_bytes(), case.inputs, case.outputs)
-    source = small_models["small_cnn"]
-    program = made.real_ends(source, raw("u65 dedicated")).encode()
-    case = made.real_case(source, program)
-    files["program"] = model_file(program, [case.inputs], [case.outputs])
+    expected = {name: [0] * STEPS for name in files}
+    for each in found.modules("program_rows"):
+        case = each.on_u65(vela, small_models["small_cnn"])
+        files["program"] = model_file(case.program, [case.inputs], [case.outputs])
+        expected["program"] = [0]
     boot = linux.boot(tmp_path, npu, files)
-    expected = {name: [0] * STEPS for name in files} | {"program": [0]}
     assert boot.differing() == expected, boot.output
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ethosu_tools.model import make_model
 
-from host_tests.kit import newlib_program, pages
+from host_tests.kit import found, newlib_program, pages
 
 ABSENT = "/dev/no-such-port"
 # What a message says if a port, a probe, or a program of hardware's maker is missing.
@@ -29,20 +29,6 @@ PLACEHOLDERS = {
     "FILES": "build/examples/small_cnn.tflite",
     "REPOSITORY": "$ORIGIN",
 }
-# Written like OpenMV's examples, but not endless.
-OPENMV_SCRIPT = """
-import csi, ml, time
-csi0 = csi.CSI()
-csi0.framesize(csi.QVGA)
-clock = time.clock()
-model = ml.Model("/rom/MODEL.tflite")
-for width, height in (30, 20), (320, 240):
-    clock.tick()
-    img = csi0.snapshot()
-    raw = model.predict([img], callback=lambda model, inputs, outputs: bytes(outputs[0]))
-    assert (img.width(), img.height(), len(raw)) == (width, height, 10) and clock.fps() > 0
-"""
-
 LOG = "OSError: NPU stopped at byte 100 of the command stream: bus error (STATUS 0x2804)"
 
 PRELUDE = r"""
@@ -131,19 +117,13 @@ def place_of(folder: Path) -> Path:
     return folder
 
 
-def _frames(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    for name, (height, width) in (("1.pgm", (20, 30)), ("2.pgm", (300, 400))):
-        (folder / name).write_bytes(b"P5 %d %d 255\n" % (width, height) + bytes(height * width))
-
-
 # The files that a reader has.
 READERS: dict[str, Callable[[Path], object]] = {
     "MODEL.tflite": lambda path: path.write_bytes(make_model.small_cnn()),
-    "SCRIPT.py": lambda path: path.write_text(OPENMV_SCRIPT),
     "kws.tflite": lambda path: path.write_bytes(make_model.small_cnn()),
     "log.txt": lambda path: path.write_text(LOG),
     "tflm.elf": lambda path: path.symlink_to(newlib_program.build()),
+    **{name: make for each in found.modules("page_rows") for name, make in each.READERS.items()},
 }
 
 
@@ -152,8 +132,6 @@ def _fill(folder: Path, text: str) -> None:
     for name, make in READERS.items():
         if name in text:
             make(folder / name)
-    if "--openmv" in text:
-        _frames(folder / "rom/frames")
 
 
 def _without_hardware(line: str) -> str:

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from host_tests.kit import needs, pages, sharing
+from host_tests.kit import found, needs, pages, sharing
 from host_tests.kit.pages import Block
 from host_tests.pages import commands, shell
 
@@ -16,7 +16,7 @@ SLOW = (*QUICK, "nightly")
 # Pages whose commands need what `ethosu doctor --install` installs.
 INSTALLED = {
     "docs/tutorial.md": ("convert", "TENSORFLOW_PYTHON"),
-    "modules/ethosu/docs/pytorch.md": ("executorch", "EXECUTORCH_PYTHON"),
+    **{page: kit for each in found.modules("page_rows") for page, kit in each.INSTALLED.items()},
 }
 # The blocks of these run in other tests, one after the other with checks between.
 ELSEWHERE = {"docs/upstream_port.md"}
@@ -96,7 +96,6 @@ def test_commands_that_take_long_run(page, tmp_path):
         ("ethosu inspect a.tflite", "P.md:1: nothing before makes a.tflite"),
         ("ethosu compile kws.tflite\nethosu run kw_vela.tflite", "makes kw_vela.tflite"),
         ("pip install build/wheel/a-*.whl", "P.md:1: nothing before makes build/wheel/a-*.whl"),
-        ("FVP_Corstone_SSE-300_Ethos-U55 --no", "P.md:1: unrecognized arguments: --no"),
     ],
 )
 def test_a_wrong_command_is_named(text, problem, pytestconfig, tmp_path, monkeypatch):

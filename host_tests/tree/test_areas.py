@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table AREAS of the Makefile: what is built for the tests of a path."""
+"""The table NEEDS of host_tests/tests.mk and of add-ons: what is built for the tests of a path."""
 
 import os
 import re
@@ -17,20 +17,22 @@ NAMES_ONLY = {
     "tree/test_areas.py": "this file",
     "tree/test_gone.py": "a table that it makes",
 }
-ALL = {"board-images", "examples", "firmware-variants", "accel"}
+ALL = {"board-images", "examples", "firmware-variants"}
 
 
-def makefile(repo, name: str) -> list[str]:
-    """The rows of a table of the Makefile."""
-    text = (repo / "Makefile").read_text().replace("\\\n", " ")
-    return re.search(rf"^{name} := (.*)$", text, re.MULTILINE)[1].split()
+def make(repo, *words: str) -> str:
+    """What a make of its own prints."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    command = ["make", "-s", "-C", repo, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=kept).stdout
 
 
 @pytest.fixture(scope="module")
-def rows(repo) -> list[tuple[set[str], list[str]]]:
-    """Prerequisites and folders of each area."""
-    table = [row.split(":") for row in makefile(repo, "AREAS")]
-    return [(set(needs.split("+")), folders.split("+")) for _, needs, folders in table]
+def rows(repo) -> list[tuple[set[str], str]]:
+    """Prerequisites and folder of each area."""
+    table = make(repo, "--eval=needs: ; $(info $(NEEDS))", "needs").split()
+    pairs = (row.split(":") for row in table)
+    return [(set(needs.split("+")), folder) for folder, needs in pairs]
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +40,8 @@ def built(repo):
     """What `make test TESTS=...` builds first."""
 
     def ask(tests: str) -> set[str]:
-        command = ["make", "-n", "-C", repo, "test", "MAKE=: targets", f"TESTS={tests}"]
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=kept)
-        (words,) = re.findall(r"^: targets (.*)$", done.stdout, re.MULTILINE)
+        printed = make(repo, "-n", "test", "MAKE=: targets", f"TESTS={tests}")
+        (words,) = re.findall(r"^: targets (.*)$", printed, re.MULTILINE)
         return {word for word in words.split() if not word.startswith("-")}
 
     return ask
@@ -52,12 +52,12 @@ def built(repo):
     [
         ("host_tests/tree", "setup"),
         ("host_tests/tree/test_pages.py::test_links[x] -x", "setup"),
-        ("./host_tests/modules/ethosu/accel/", "setup sim"),
+        ("./host_tests/tools/npu_sim/", "setup sim-variants sim-host-variants"),
         # The longest folder: not what the rest of the runtime needs, too.
         ("host_tests/tools/npu_sim/test_fast.py", "setup sim-variants sim-host-variants"),
         ("host_tests/kit -k 'image or stamp'", "setup firmware"),
         # Several paths, and a folder with another area in it.
-        ("host_tests/kit host_tests/modules/ethosu/accel", "setup firmware sim"),
+        ("host_tests/kit host_tests/modules/ethosu/driver", "setup firmware sim-host-variants"),
         ("host_tests/modules/ethosu/runtime", "setup sim-host-variants firmware plugin"),
     ],
 )
@@ -78,9 +78,8 @@ def test_what_is_in_no_area_builds_all(built, tests):
 
 
 def test_each_folder_is_there(repo, rows):
-    for _, folders in rows:
-        for folder in folders:
-            assert (repo / "host_tests" / folder).is_dir(), folder
+    for _, folder in rows:
+        assert (repo / "host_tests" / folder).is_dir(), folder
 
 
 def test_each_area_builds_the_images_that_its_tests_read(repo, rows):
@@ -88,11 +87,10 @@ def test_each_area_builds_the_images_that_its_tests_read(repo, rows):
     names = {name.partition("-")[0] for name in boards.names()} - {boards.DEFAULT}
     other = re.compile(rf"\b({'|'.join(names)})\b|\bboards\.(names|every)\(|\bevery_board\b")
     tests, found = repo / "host_tests", set()
-    for needs, folders in rows:
+    for needs, folder in rows:
         if "board-images" in needs:
             continue
-        for folder in folders:
-            for path in (tests / folder).rglob("*.py"):
-                if other.search(path.read_text()):
-                    found.add(str(path.relative_to(tests)))
+        for path in (tests / folder).rglob("*.py"):
+            if other.search(path.read_text()):
+                found.add(str(path.relative_to(tests)))
     assert found == set(NAMES_ONLY)

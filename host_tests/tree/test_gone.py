@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from host_tests.kit import found
+
 _COMPILER = r"""#!/bin/sh
 case " $* " in
 *" - "*) grep '^"Q('; echo "QCFG(BYTES_IN_LEN, 1)"; echo "QCFG(BYTES_IN_HASH, 1)"; exit 0 ;;
@@ -94,10 +96,7 @@ _LISTS = {
         *("tools/sim_host", "archives", "tools/sim_host/mutable.c"),
         ("sim_host/libsim_host.a",),
     ),
-    "Linux": (
-        *("modules/ethosu/accel", "all archive", "modules/ethosu/runtime/run/mutable.c"),
-        ("accel/libethosu_accel.so", "accel/libethosu_accel.a"),
-    ),
+    **{name: row for each in found.modules("gone_rows") for name, row in each.LISTS.items()},
 }
 
 

@@ -18,12 +18,11 @@ def test_images_and_libraries_are_replaced_whole(repo):
     """A program that opens one while it is built again sees the old or the new file."""
     found = 0
     for name in tracked(repo, "*Makefile", "*.mk"):
-        if name.parts[:2] == ("tools", "web"):  # `make web` replaces its whole folder
-            continue
         text = (repo / name).read_text().replace("\\\n", " ")
         lines = text.splitlines()
         for line, following in zip(lines, [*lines[1:], ""], strict=True):
-            if line.startswith("\t") and _WRITES_SLOWLY.search(line):
+            # emcc writes several files; they are installed by another rule.
+            if line.startswith("\t") and "emcc" not in line and _WRITES_SLOWLY.search(line):
                 found += 1
                 assert "$@.new" in line and "mv $@.new $@" in line + following, f"{name}: {line}"
     assert found >= 7
@@ -121,7 +120,7 @@ def made_twice_at_once(makefile, folder, *goals: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "goals", ["build plugin page", "build sim-variants", "wheel", "test-tools", "tutorial"]
+    "goals", ["build plugin", "build sim-variants", "wheel", "test-ethosu_tools", "tutorial"]
 )
 def test_no_part_is_built_twice_at_once(repo, tmp_path, goals):
     """Two compilers would write the same files; two installers the same environment."""
@@ -143,5 +142,5 @@ def test_the_night_builds_all_before_its_goals_run_at_once(repo):
     command = ["make", "-n", "-C", repo, "nightly", "MAKE=: sub"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=kept)
     first, then = re.findall(r"^: sub (.*)$", done.stdout.replace("\\\n", ""), re.MULTILINE)
-    assert {"parts", "accel", "examples", "fuzzers", "web"} <= set(first.split())
+    assert {"parts", "examples", "fuzzers"} <= set(first.split())
     assert {"sweeps", "tutorial", "fuzz"} <= set(then.split())

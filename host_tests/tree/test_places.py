@@ -13,28 +13,29 @@ ROOMS = [
     room["path"]
     for room in tomllib.loads((Path(__file__).parent / "rooms.toml").read_text())["rooms"].values()
 ]
+ADDONS = tomllib.loads((Path(__file__).parent / "addons.toml").read_text())
 # Other folders of sources that share the tests of another folder.
 TESTED_IN = {
-    "tools/web/board": "tools/web",
     "firmware/modules": "firmware",
     "modules/ethosu/binding/python": "modules/ethosu/binding",
     "modules/ethosu/ports/qemu": "modules/ethosu",
     "modules/ethosu/ports/qemu/older": "modules/ethosu",
-    "modules/ml/ml": "modules/ml",
-    "modules/ml/ml/postprocessing": "modules/ml",
     "modules/ethosu/ports/unix": "modules/ethosu",
     "tools/ethosu_tools/addons": "tools/ethosu_tools",
     "tools/ethosu_tools/answers/pictures": "tools/ethosu_tools/answers",
-    "tools/ethosu_tools/addons/web": "tools/web",
-    "tools/sim_accel": "linux",
-    "tools/web/examples": "tools/web",
-    "tools/web/page": "tools/web",
+    **{
+        folder: tests
+        for addon in ADDONS.values()
+        for folder, tests in addon.get("tested_in", {}).items()
+        if (Path(__file__).parents[2] / folder).is_dir()
+    },
 }
 # Folders of tests without sources of their own: generated models, models on all hosts, long runs
-# against the whole product, tests of ExecuTorch, Linux's own driver, and checks of the whole tree.
+# against the whole product, checks of the whole tree; and those of add-ons.
 TESTS_ONLY = {
     *(".", "boards", "campaigns", "campaigns/board", "exactness"),
-    *("executorch", "generator", "kit", "lab", "linux", "pages", "tree"),
+    *("generator", "kit", "lab", "pages", "tree"),
+    *(folder for addon in ADDONS.values() for folder in addon.get("tests_only", ())),
 }
 
 

@@ -12,6 +12,7 @@ import io
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Iterator, MutableMapping
 from fnmatch import fnmatch
 from itertools import pairwise
@@ -19,11 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from ethosu_tools import boards, cli
+from ethosu_tools.base import addons
 from ethosu_tools.base.ui import markdown
 
 REPO = Path(__file__).resolve().parents[2]
 # Modules for programs on a board; those written in Python have types and docstrings themselves.
-_MODULES = ("*.pyi", "modules/ethosu/binding/python/[!_]*.py", "modules/ml/ml/*.py")
+_PACKAGES = addons.texts("board package")
+_MODULES = (
+    *("*.pyi", "modules/ethosu/binding/python/[!_]*.py"),
+    *(f"{folder}/*.py" for folder in _PACKAGES.values()),
+)
 _CHIPS = "firmware/chips/*/README.md"
 _NO_PAGES = {"build", ".venv", ".git", ".pytest_cache"}
 """Folders that are not searched: others may be creating and removing files there."""
@@ -157,13 +163,27 @@ def commands() -> str:
 
 
 def on_config(config: MutableMapping[str, Any]) -> None:
-    """Called by mkdocs: adds the pages of boards and chips to the navigation, after "How to"."""
+    """Called by mkdocs: adds pages of boards, chips and add-ons to the navigation."""
     nav = config["nav"]
     known = {page.parent.name: page.as_posix() for page in files("boards/*/README.md")}
     rows = [{boards.load(boards.full_name(name)).title: known[name]} for name in known]
     chips = [{f"Chip {page.parent.name}": page.as_posix()} for page in files(_CHIPS)]
     at = next(index for index, part in enumerate(nav) if "How to" in part)
     nav.insert(at + 1, {"Boards": [*rows, *chips]})
+    nav.insert(at + 2, {"Add-ons": list(_addons())})
+
+
+def _addons() -> Iterator[dict[str, str]]:
+    """The pages of the add-ons that are there, and of their packages for the board."""
+    table = tomllib.loads((REPO / "host_tests/tree/addons.toml").read_text())
+    for page in (addon["page"] for addon in table.values()):
+        if (REPO / page).exists():
+            (title,) = re.findall(r"^# (.*)$", (REPO / page).read_text(), re.MULTILINE)[:1]
+            yield {title: page}
+    for folder in _PACKAGES.values():
+        for path in files(f"{folder}/*.py"):
+            name = module_name(REPO / path)
+            yield {f"Module {name}": f"reference/{name}.md"}
 
 
 def _start(names: list[str]) -> str:

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -23,16 +24,21 @@ HEADERS = {
     "modules/ethosu": (),
     "modules/ethosu/runtime/include": ("ethosu_model.h", "ethosu_describe.h"),
     "modules/ethosu/audio": ("ethosu_audio.h",),
-    "modules/ethosu/accel": ("ethosu_accel.h",),
     "tools/npu_sim": ("npu_sim.h",),
     "tools/sim_host": ("sim_host.h",),
-    "tools/sim_accel": ("sim_accel.h",),
 }
+# Add-ons name theirs.
+ADDED = [
+    Path(header)
+    for path in sorted(ROOT.glob("modules/**/binding.toml"))
+    for header in tomllib.loads(path.read_text())["headers"]
+]
 # cffi knows the types of the C library except this one.
 SYSTEM = {"sys/types.h": "typedef long off_t;\n"} | dict.fromkeys(
     ("stdbool.h", "stddef.h", "stdint.h", "stdio.h", "string.h"), ""
 )
-NAMES = tuple(name for names in HEADERS.values() for name in names)
+FOLDERS = (*HEADERS, *(str(header.parent) for header in ADDED))
+NAMES = (*(name for names in HEADERS.values() for name in names), *(each.name for each in ADDED))
 # cffi accepts declarations only.
 FUNCTION = re.compile(r"^static inline.*?^}$", re.MULTILINE | re.DOTALL)
 
@@ -46,7 +52,7 @@ def declarations(names: Iterable[str] = NAMES) -> str:
             path.write_text(content)
         includes = "".join(f'#include "{name}"\n' for name in names)
         command = [os.environ.get("CC", "cc"), "-E", "-P", "-nostdinc", "-D__attribute__(x)="]
-        command += [f"-I{path}" for path in (folder, *(ROOT / each for each in HEADERS))]
+        command += [f"-I{path}" for path in (folder, *(ROOT / each for each in FOLDERS))]
         run = subprocess.run(
             [*command, "-"], input=includes, capture_output=True, check=True, text=True
         )

@@ -19,12 +19,12 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 from ethosu_tools import boards
-from ethosu_tools.base import paths
+from ethosu_tools.base import addons, paths
 
 LIBRARIES = (
     "sim_host/libethosu_sim.so",
     "qemu_plugin/libethosu_qemu.so",
-    "accel/libethosu_accel.so",
+    *addons.texts("wheel library").values(),
 )
 SOURCES = (
     "boards/*/board.toml",
@@ -33,7 +33,7 @@ SOURCES = (
     "firmware/chips/*/chip.toml",
     "build/examples/*",
     "build/library/*.py",
-    "modules/openmv/*.py",
+    *addons.texts("wheel files").values(),
 )
 # Stubs of the firmware's C modules, and its Python modules, which have types themselves.
 STUBS = (
@@ -93,10 +93,11 @@ def add_stubs(tools: Path, root: Path) -> None:
         folder.mkdir()
         shutil.copyfile(stub, folder / "__init__.pyi")
         (folder / "py.typed").write_text(PARTIAL)
-    package = root / "modules/ml/ml"
-    for module in sorted(package.rglob("*.py")):
-        copy(module, tools / "ml-stubs" / module.relative_to(package).with_suffix(".pyi"))
-    (tools / "ml-stubs/py.typed").write_text("")
+    for name, folder in addons.texts("board package").items():
+        package, stubs = root / folder, tools / f"{name}-stubs"
+        for module in sorted(package.rglob("*.py")):
+            copy(module, stubs / module.relative_to(package).with_suffix(".pyi"))
+        (stubs / "py.typed").write_text("")
 
 
 def platform_tag(libraries: Iterable[Path]) -> str:

@@ -6,10 +6,11 @@ import shutil
 import sys
 from pathlib import Path
 
-import doc_rom
 from ethosu_tools.base import paths
 from ethosu_tools.model import romfs
 from install_page import bundle
+
+from tools.setup import doc_rom
 
 HERE = Path(__file__).parent
 

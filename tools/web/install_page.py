@@ -18,8 +18,9 @@ import wave
 from pathlib import Path
 from typing import NamedTuple
 
-import discs
-from ethosu_tools.addons.wakeword import keywords, speech
+from ethosu_tools.model.samples import speech, wake_words
+
+from tools.setup import discs
 
 HERE = Path(__file__).parent
 NAMES = ("answers/rules.py", "compile/remarks.py", "sim/figures.py")
@@ -77,7 +78,7 @@ def make_examples(models: Path) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     subprocess.run([*command, "mobilenet_v2"], check=True, stdout=subprocess.DEVNULL)
     for name in ("okay_nabu", "hey_jarvis"):
-        shutil.copy(keywords.load(name).model, models / f"{name}.tflite")
+        shutil.copy(wake_words.load(name).model, models / f"{name}.tflite")
     (models / "discs.tflite").write_bytes(discs.make_model())
 
 
@@ -86,7 +87,7 @@ def script_of(example: Example) -> str:
     text = (HERE / "examples" / f"{example.script}.py").read_text()
     text = text.partition("\n")[2]  # without the line on the licence
     if example.script == "wake_word":
-        word = keywords.load(example.name)
+        word = wake_words.load(example.name)
         facts = f'"{word.name}", {word.cutoff}, {word.window}\n'
         text = re.sub(r"(?<=^NAME, CUTOFF, WINDOW = ).*\n", facts, text, flags=re.MULTILINE)
     return re.sub(r"(?<=^NAME = ).*", f'"{example.name}"', text, flags=re.MULTILINE)

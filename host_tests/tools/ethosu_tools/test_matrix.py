@@ -14,8 +14,8 @@ from ethosu_tools import boards
 from ethosu_tools.model import ModelFile, make_model
 from ethosu_tools.model.tflite import writer
 
+from host_tests.kit import found as kit_found
 from host_tests.kit import mixed_models
-from host_tests.modules.ethosu.executorch import program_writer
 
 QUICK = ("MPS3_AN547", "NUMAKER_M55M1", "GROVE_VISION_AI_V2")
 ALL = [
@@ -25,14 +25,17 @@ ALL = [
 RESERVE = "--reserve=900K"
 OF_ALL = ("check all", "check --chips")
 NPUS = {"u55-64": "ethos-u55-64", "u85": "ethos-u85-256"}
+# Files of add-ons.
+ADDED = tuple(kit_found.modules("matrix_rows"))
 MODELS = (
     *("small_cnn", "float_io", "two_branches", "segmenter", "wide", "no_kernel", "lstm"),
-    *("program", "unknown", *NPUS),
+    *NPUS,
+    *(name for each in ADDED for name in each.NAMES),
 )
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory, small_models, compiled, shared_models, shared_programs):
+def files(tmp_path_factory, small_models, compiled, shared_models):
     """The files by name: some as trained, some compiled already."""
     folder = tmp_path_factory.mktemp("matrix")
     found = {name: folder / f"{name}.tflite" for name in MODELS}
@@ -49,14 +52,8 @@ def files(tmp_path_factory, small_models, compiled, shared_models, shared_progra
     found["no_kernel"].write_bytes(writer.write([graph], "float"))
     found |= {name: compiled(small_models["small_cnn"], npu) for name, npu in NPUS.items()}
     found["lstm"] = shared_models / "trained_lstm_int8.tflite"
-    found["unknown"] = found["unknown"].with_suffix(".pte")
-    program = program_writer.Program()
-    method = program.forward
-    x, y = (method.tensor("float32", (4,)) for _ in "xy")
-    method.inputs, method.outputs = [x], [y]
-    method.kernel("aten::foo", [x, y])
-    found["unknown"].write_bytes(program.encode())
-    found["program"] = next((shared_programs / "dscnn_u55_128").glob("*.pte"))
+    for each in ADDED:
+        found |= each.make(folder)
     return found
 
 

@@ -5,13 +5,10 @@ The programs here are linked at the addresses of ExecuTorch's linker script for 
 """
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from ethosu_tools import boards
-from ethosu_tools.addons.fvp import simulate
 from ethosu_tools.base import deadline, paths
 from ethosu_tools.base.errors import BoardError
 from ethosu_tools.boards.setup import emulated
@@ -81,16 +78,6 @@ def test_other_instructions_of_pacbti_end_the_run_with_their_name(image, each_qe
         firmware_run.run(emulated(BOARD, firmware=image), arguments=[name.lower()], timeout=20)
 
 
-@pytest.mark.parametrize("verbose", [[], ["--verbose"]])
-def test_an_fvp_says_why_the_emulator_ended(image, capfd, verbose):
-    """Its exit code, 1, would else count as the firmware's."""
-    cpu = "mps4_board.subsystem.cpu0"
-    words = ["-C", f"{cpu}.semihosting-cmd_line=prog pacg"]
-    assert simulate.main("FVP_Corstone_SSE-320", [*words, *verbose, str(image)]) == 1
-    error = capfd.readouterr().err.splitlines()[-1]
-    assert "error: QEMU ended with 1: ethosu: fatal: the instruction PACG at 0x1200" in error
-
-
 def test_uart0_has_interrupts_for_both_directions(image, each_qemu, tmp_path):
     ends = []
     for name in ("line.in", "line.out"):
@@ -119,23 +106,6 @@ def test_the_vectors_can_be_elsewhere(ethosu, plugin):  # noqa: F811
     assert code == 5 and "Lockup" in err
     code, _, err = ethosu(*words, "--vectors", "0x44")
     assert code == 5 and "vectors=0x44: expected an address that is a multiple of 128" in err
-
-
-def test_under_the_fvps_name(image, plugin, tmp_path):
-    """As ExecuTorch starts it, and as Zephyr does."""
-    commands = [sys.executable, "-m", "ethosu_tools.cli", "fvp", "install", tmp_path]
-    subprocess.run(commands, check=True, stdout=subprocess.DEVNULL)
-
-    def fvp(*words: object) -> str:
-        line = [str(tmp_path / "FVP_Corstone_SSE-320"), *map(str, words)]
-        done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (0, ""), done
-        return done.stdout
-
-    uart = ["-C", "mps4_board.uart0.out_file=-", "-C", "mps4_board.uart0.shutdown_tag=ready"]
-    assert "vectors 285212672\n" in fvp(*uart, "-a", image)
-    zephyr = ["-C", "mps4_board.subsystem.iotss3_systemcontrol.INITSVTOR_RST=0"]
-    assert "vectors 0\n" in fvp(*uart, *zephyr, in_itcm())
 
 
 @pytest.fixture

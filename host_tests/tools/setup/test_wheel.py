@@ -18,10 +18,11 @@ from pathlib import Path
 import pytest
 from ethosu_tools import boards
 from ethosu_tools.answers import points
-from ethosu_tools.base import paths
+from ethosu_tools.base import addons, paths
 from ethosu_tools.boards import systems
 from ethosu_tools.model import arrays
 
+from host_tests.kit import found as found_rows
 from host_tests.kit import sharing
 
 # Packages of the environment, except the tools themselves: linked, not downloaded.
@@ -34,7 +35,7 @@ _OURS = (
     "ethosu_files-stubs",
     "ethosu_image-stubs",
     "ethosu_results-stubs",
-    "ml-stubs",
+    *(f"{name}-stubs" for name in addons.texts("board package")),
 )
 MODEL = "build/examples/small_cnn.tflite"
 TEST = """\
@@ -44,19 +45,20 @@ def test_npu_is_there(board, board_npu):
 PROGRAM = """\
 import ethosu
 import ethosu_audio
-import ml
 from emulator import fault
 from ethosu_results import top
-from ml.postprocessing.edgeimpulse import Fomo
 
-detector = ml.Model("fomo", postprocess=Fomo(threshold=0.4))
-best = top(detector, [1, 2], count=1)[0][1] + 0.5
+best = top(ethosu.Model("kws"), [1, 2], count=1)[0][1] + 0.5
 
 async def run(model: ethosu.Model) -> int:
     fault("hang")
     out = await model.run([bytearray(768)])
     return len(out[0]) + len(model.labels or []) + ethosu_audio.Ring(320).overruns
 """
+MISTAKES = {
+    "model.labels": ("model.labls", 'has no attribute "labls"'),
+    "count=1": ("many=1", 'Unexpected keyword argument "many" for "top"'),
+}
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +144,7 @@ def test_it_holds_nothing_of_this_machine(wheel, repo):
 
 def test_doctor_finds_the_contents_of_the_wheel(found):
     checks = {each["name"]: each for each in found["checks"]}
-    for name in ("simulator", "QEMU", "QEMU plugin", "firmware", "examples", "accel library"):
+    for name in ("simulator", "QEMU", "QEMU plugin", "firmware", "examples"):
         assert checks[name]["missing"] is None, checks[name]
 
 
@@ -184,25 +186,29 @@ def test_a_missing_qemu_is_one_error_with_the_package(outside):
 
 
 def test_anything_not_in_the_wheel_is_one_error(outside):
-    command = [outside.python, "-c", "from ethosu_tools.base import paths\npaths.web_image()"]
+    command = [outside.python, "-c", "from ethosu_tools.base import paths\npaths.firmware('B')"]
     done = subprocess.run(command, cwd=outside.folder, capture_output=True, text=True)
     assert "SetupError: " in done.stderr and "set ETHOSU_ROOT" in done.stderr
 
 
 def test_type_checkers_know_the_modules(outside):
-    # A file of its own for each text: mypy's cache takes equal sizes within a second for equal.
     words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", outside.folder / "mypy"]
     words += ["--python-executable", outside.python]
-    wrong = PROGRAM.replace("labels", "labls").replace("threshold=0.4", "threshold='0.4'")
-    (outside.folder / "user.py").write_text(PROGRAM)
-    (outside.folder / "wrong.py").write_text(wrong.replace("count=1", "many=1"))
     run = partial(subprocess.run, cwd=outside.folder, capture_output=True, text=True)
-    done = run([*words, "user.py"])
-    assert done.returncode == 0, done.stdout
-    done = run([*words, "wrong.py"])
-    assert 'has no attribute "labls"' in done.stdout
-    assert 'Argument "threshold" to "Fomo" has incompatible type "str"' in done.stdout
-    assert 'Unexpected keyword argument "many" for "top"' in done.stdout
+    added = [(each.TYPED, each.MISTAKES) for each in found_rows.modules("board_rows")]
+    for number, (text, mistakes) in enumerate([(PROGRAM, MISTAKES), *added]):
+        # A file of its own for each text: mypy's cache takes equal sizes within a second for equal.
+        right, wrong = f"user{number}.py", f"wrong{number}.py"
+        (outside.folder / right).write_text(text)
+        for good, (bad, _) in mistakes.items():
+            assert good in text
+            text = text.replace(good, bad)
+        (outside.folder / wrong).write_text(text)
+        done = run([*words, right])
+        assert done.returncode == 0, done.stdout
+        done = run([*words, wrong])
+        for _, said in mistakes.values():
+            assert said in done.stdout
 
 
 def test_the_tree_of_paths_is_the_repo_here(repo):

@@ -7,9 +7,10 @@ import pytest
 
 from host_tests.exactness.models import LEFT, MODELS, TfliteModel
 from host_tests.kit import needs
+from host_tests.kit.chromium import find
+from host_tests.kit.serve import serve
 
-from .chromium import find
-from .serve import serve
+from . import needed
 from .steps import BROWSERS, FOLDER, files, loaded, opened
 
 
@@ -35,7 +36,7 @@ def ready(compiled, tmp_path):
 
 
 def _needs_page():
-    needs.web()
+    needed.web()
     if not (FOLDER / "index.html").is_file():
         needs.missing("the page is not built; run: make page")
     if find() is None:
@@ -103,3 +104,10 @@ def page(browser, address):
     """The page, loaded anew."""
     with loaded(browser, address):
         yield browser
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests here need the page; the hook gets those of other folders, too."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker("page")

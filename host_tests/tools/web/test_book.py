@@ -2,25 +2,29 @@
 """The Python blocks of the book run in the book; the tests of the examples run the same ones."""
 
 import contextlib
+import os
 import subprocess
 import sys
 
 import pytest
-from ethosu_tools.base import paths
+from ethosu_tools.addons.web import board
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
-from host_tests.kit import needs, pages
-from host_tests.modules.ethosu.examples.test_examples import PYTORCH
+from host_tests.kit import found, needs, pages
+from host_tests.kit.chromium import Page, find
+from host_tests.kit.serve import serve
 
-from .chromium import Page, find
-from .serve import serve
+from . import needed
+
+# Pages whose model is not part of the book: a kit makes it.
+ELSEWHERE = {page for each in found.modules("page_rows") for page in each.INSTALLED}
 
 
 @pytest.fixture(scope="module")
 def book(repo, tmp_path_factory):
     """The address of a book with the board."""
-    needs.web()
+    needed.web()
     if find() is None:
         needs.missing("chromium is missing: apt-get install chromium")
     staged, site = tmp_path_factory.mktemp("staged"), tmp_path_factory.mktemp("book")
@@ -29,7 +33,8 @@ def book(repo, tmp_path_factory):
         patch.setenv("BOOK_LIVE", "true")
         build(load_config(str(repo / "docs/book.yml"), docs_dir=str(staged), site_dir=str(site)))
     program = repo / "tools/web/install_live.py"
-    subprocess.run([sys.executable, program, paths.web_image(), site / "live"], check=True)
+    command = [sys.executable, program, board.image_file(), site / "live"]
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(repo)})
     with serve(site) as server:
         yield f"http://localhost:{server.server_port}/"
 
@@ -47,15 +52,14 @@ QUICK = ("README.md", "modules/ethosu/docs/models.md", "docs/tutorial.md")
 
 def live():
     for name in pages.with_blocks("python", "board"):
-        quick = name in (*QUICK, PYTORCH)
+        quick = name in QUICK or name in ELSEWHERE
         yield pytest.param(name, id=name, marks=[] if quick else pytest.mark.slow)
 
 
 @pytest.mark.parametrize("page", list(live()))
 def test_blocks_of_a_page_run(book, browser, page):
     expected = [block for block in pages.blocks(page) if block in pages.every("python", "board")]
-    # The model used on the page about PyTorch is not part of the book.
-    expected = [] if page == PYTORCH else expected
+    expected = [] if page in ELSEWHERE else expected
     name = page.replace("README.md", "index.md").replace(".md", ".html")
     browser.open(f"{book}{name}")
     browser.wait_for("document.body?.dataset.live")

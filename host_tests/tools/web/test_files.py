@@ -11,13 +11,13 @@ from ethosu_tools.model import romfs, tflite
 from ethosu_tools.model.tflite import model_metadata
 from ethosu_tools.model.tflite.metadata import get
 
-from host_tests.kit import needs
+from . import needed
 
 PAGE = paths.root() / "tools/web/page"
 
 
 def run(code, *words):
-    needs.web()
+    needed.web()
     command = ["node", "--input-type=module", "--eval", code, *map(str, words)]
     return subprocess.run(command, check=True, capture_output=True, timeout=120).stdout
 

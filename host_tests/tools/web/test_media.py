@@ -2,10 +2,10 @@
 """Sound and pictures in the page: recordings, the microphone, files, the camera."""
 
 import pytest
-from ethosu_tools.addons.wakeword import keywords
 from ethosu_tools.base import paths
+from ethosu_tools.model.samples import wake_words
 
-from tools.web import discs
+from tools.setup import discs
 
 from .steps import (
     ALERT,
@@ -19,7 +19,7 @@ from .steps import (
 
 
 def test_the_wake_word_is_detected_in_a_recording(page, ready):
-    assert choose(page, ready(keywords.load("okay_nabu").model)) == RUNS
+    assert choose(page, ready(wake_words.load("okay_nabu").model)) == RUNS
     run_program(page, "okay_nabu")
     page.choose_file("#sound-file", files() / "examples/okay_nabu.wav")
     page.wait_for(
@@ -30,7 +30,7 @@ def test_the_wake_word_is_detected_in_a_recording(page, ready):
 
 def test_the_wake_word_is_detected_by_the_microphone(page_with_devices, ready):
     page = page_with_devices
-    assert choose(page, ready(keywords.load("okay_nabu").model)) == RUNS
+    assert choose(page, ready(wake_words.load("okay_nabu").model)) == RUNS
     run_program(page, "okay_nabu")
     click(page, "microphone")
     page.wait_for(

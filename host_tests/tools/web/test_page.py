@@ -21,10 +21,10 @@ from ethosu_tools.sim import figures, fit, latency
 from ethosu_tools.sim.need import Need
 from ethosu_tools.sim.simulation import Simulation
 
-from host_tests.kit import needs
+from host_tests.kit.chromium import Page
 from host_tests.kit.mixed_models import MODELS
 
-from .chromium import Page
+from . import needed
 from .steps import (
     ALERT,
     EQUAL,
@@ -550,7 +550,7 @@ REFUSED = "() => Promise.reject(new DOMException('refused', 'SecurityError'))"
     ids=["SIMD", "memory", "storage"],
 )
 def test_an_unsupported_browser_is_reported(address, code, message):
-    needs.web()
+    needed.web()
     with contextlib.closing(Page()) as page:
         page.begin_with(code)
         page.open(address)

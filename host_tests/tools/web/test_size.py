@@ -8,7 +8,8 @@ from urllib.parse import urlparse
 
 import pytest
 
-from .serve import serve
+from host_tests.kit.serve import serve
+
 from .steps import FOLDER, PROMPT, choose, files, loaded, opened, with_vela
 
 # With Brotli: up to the first prompt, and with all that compiles a model.

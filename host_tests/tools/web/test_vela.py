@@ -12,6 +12,8 @@ from ethosu_tools.model.tflite.metadata import get, put
 
 from host_tests.kit import needs
 
+from . import needed
+
 pytestmark = pytest.mark.slow
 # By title and NPU: some chips have an NPU for each CPU, with other memories around it.
 BOARDS = {
@@ -24,7 +26,7 @@ BOARDS = {
 @pytest.fixture(scope="module")
 def parts():
     """The parts that `make web` made the page from."""
-    needs.web()
+    needed.web()
     folder = paths.root() / "build/web_parts"
     if not (folder / "vela/vela.wasm").is_file() or not (folder / "settings.json").is_file():
         needs.missing("Vela as WebAssembly is not built; run: make web")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Keyword spotting in the OpenMV way: labels, and a post-processor for raw scores."""
+"""Keyword spotting: labels, and a post-processor for raw scores."""
 
 from array import array
 
-import ml
+import ethosu
 
 MODEL = "/rom/small_cnn.tflite"
 LABELS = ("silence", "yes", "no", "up", "down", "left", "right", "on", "off", "stop")
@@ -16,7 +16,7 @@ def best_label(model, inputs, outputs):
     return LABELS[best], (raw[best] - model.output_zero_point[0]) * model.output_scale[0]
 
 
-model = ml.Model(MODEL, postprocess=best_label)
+model = ethosu.Model(MODEL, postprocess=best_label)
 size = len(model.inputs[0].data)
 features = array("f", [0.01 * (i % 50) for i in range(size)])  # in place of a spectrogram
 label, probability = model.predict([features])

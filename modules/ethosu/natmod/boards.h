@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Boards that the native module's init() accepts by name; table made by firmware/board.py. */
+/** Boards that the native module's init() accepts by name; table made by boards_table.py. */
 #ifndef BOARDS_H
 #define BOARDS_H
 

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..base import addons
+
 
 @dataclass(frozen=True)
 class Message:
@@ -56,8 +58,6 @@ POOL = "0x21: Memory allocation failed"
 MISSING = "0x14: Missing operator"
 MPY = "incompatible .mpy file"
 ON_CPU = "is not supported on the NPU. Placing on CPU instead"
-STACK = "FVP: cannot enable executable stack"
-TIME = "FVP: CPU time has been exceeded"
 
 _TFLM = "tensorflow/tflite-micro@90b983c tensorflow/lite/micro/"
 _EXECUTORCH = "pytorch/executorch@cff6f4d "
@@ -210,25 +210,6 @@ MESSAGES = (
         "--memory` shows its memory, `ethosu profile MODEL --on qemu` its cost",
         "renesas/ruhmi-framework-mcu#2; ethos-u-vela 5.2.0, run here",
     ),
-    Message(
-        STACK,
-        "Error: (E549) uncaught exception: libarmctmodel.so: cannot enable executable stack",
-        r"cannot enable executable stack",
-        "newer releases of glibc refuse to load a library of the FVP that asks for an executable "
-        "stack",
-        "`ethosu fvp install DIR` and this folder first on PATH: programs with the FVPs' names, "
-        "which run the same firmware in QEMU",
-        "ArmDeveloperEcosystem/arm-learning-paths#2038",
-    ),
-    Message(
-        TIME,
-        "Info: Simulation is stopping. Reason: CPU time has been exceeded.",
-        r"Simulation is stopping\. Reason: (?P<reason>[\w ]+ exceeded)",
-        "the FVP was still computing when its --timelimit ended: nothing is known about the model",
-        "`ethosu fvp install DIR` and this folder first on PATH: the same command line takes "
-        "seconds",
-        f"{_EXECUTORCH}backends/arm/scripts/run_fvp.sh:238",
-    ),
 )
 
 
@@ -260,12 +241,17 @@ def logs() -> dict[str, Message]:
     }
 
 
+def every() -> list[Message]:
+    """All messages, with those of add-ons."""
+    return [*MESSAGES, *(row for rows in addons.every("message").values() for row in rows)]
+
+
 def matches(text: str) -> Iterator[tuple[re.Match[str], Message]]:
     """All known messages of a text; of those within one another, the longest."""
     end = 0
     found = [
         (match, message)
-        for message in (*MESSAGES, *logs().values())
+        for message in (*every(), *logs().values())
         for match in re.finditer(message.pattern, text)
     ]
     for match, message in sorted(found, key=lambda pair: (pair[0].start(), -pair[0].end())):

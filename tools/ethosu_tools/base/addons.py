@@ -20,10 +20,19 @@ _FOLDER = Path(__file__).parents[1] / "addons"
 @cache
 def offers(kind: str) -> Mapping[str, str]:
     """The names that add-ons offer of a kind, in alphabetical order, with what `load` takes."""
-    found: dict[str, str] = {}
+    return {name: f"{addon}.{at}" for name, (addon, at) in _rows(kind).items()}
+
+
+def texts(kind: str) -> Mapping[str, str]:
+    """The same for a kind whose entries are no places but texts for the help."""
+    return {name: text for name, (_, text) in _rows(kind).items()}
+
+
+def _rows(kind: str) -> dict[str, tuple[str, str]]:
+    found: dict[str, tuple[str, str]] = {}
     for each in pkgutil.iter_modules([str(_FOLDER)]):
         table = getattr(importlib.import_module(f"{_PACKAGE}.{each.name}"), "OFFERS", {})
-        found |= {name: f"{each.name}.{at}" for name, at in table.get(kind, {}).items()}
+        found |= {name: (each.name, text) for name, text in table.get(kind, {}).items()}
     return dict(sorted(found.items()))
 
 

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The C library: driver, runtime and simulator, or driver and runtime for Linux's NPUs.
+"""The C library: driver, runtime and simulator; add-ons have others.
 
 Its structures and functions are generated from the headers by `make library-binding` with cffi.
 """
 
+import contextlib
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-from . import paths
+from . import addons, paths
 from .errors import InputError, SetupError
 
 # Statuses that are not errors.
@@ -47,21 +48,16 @@ def load_sim(path: Path | None = None) -> Any:
     return load(path or paths.host_library(), "sim-host", "sim_host_open")
 
 
-def load_accel() -> Any:
-    """The library for Linux's NPUs."""
-    return load(paths.accel_library(), "accel", "ethosu_accel_open")
-
-
 @cache
 def describing() -> Any:
-    """A library that can describe models; either one can."""
+    """A library that can describe models; those of add-ons can, too."""
     try:
         return load_sim()
     except SetupError as error:
-        try:
-            return load_accel()
-        except SetupError:
-            raise error from None
+        for other in addons.every("library").values():
+            with contextlib.suppress(SetupError):
+                return other()
+        raise error from None
 
 
 def check(status: int, error: Any) -> None:

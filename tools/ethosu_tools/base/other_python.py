@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs scripts in another Python, which has packages that these tools do not require.
 
-The extras of pyproject.toml name the packages and their releases. Those of KITS conflict with the
+The extras of pyproject.toml name the packages and their releases. Those of kits() conflict with the
 packages of the tools, or only a program of others needs them, so `ethosu doctor --install`
 creates an environment for each.
 """
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import paths
+from . import addons, paths
 from .errors import SetupError
 from .ui import Ui
 
@@ -32,14 +32,26 @@ class Kit:
 
     title: str
     probe: str
+    about: str
 
 
-KITS = {
-    "alif": Kit("the packages of Alif's security toolkit", "import cryptography, serial"),
-    "convert": Kit("TensorFlow and onnx2tf", "import tensorflow, onnx, onnx2tf"),
-    "executorch": Kit("ExecuTorch and PyTorch", "import executorch.exir"),
-    "labgrid": Kit("labgrid", "import labgrid.remote.client"),
+_KITS = {
+    "alif": Kit(
+        "the packages of Alif's security toolkit",
+        "import cryptography, serial",
+        "`ethosu flash --way alif`: what Alif's security toolkit imports, 40 MB",
+    ),
+    "convert": Kit(
+        "TensorFlow and onnx2tf",
+        "import tensorflow, onnx, onnx2tf",
+        "Keras, SavedModel, ONNX: TensorFlow and onnx2tf, 2.6 GB",
+    ),
 }
+
+
+def kits() -> dict[str, Kit]:
+    """All kits, with those of add-ons."""
+    return dict(sorted((_KITS | addons.every("kit")).items()))
 
 
 def pins(extra: str) -> list[str]:
@@ -76,7 +88,7 @@ def environment(extra: str) -> str | None:
 
 def create(extra: str, options: Sequence[str], ui: Ui) -> str:
     """The Python of an extra, created with these options of pip unless it exists."""
-    folder, kit, python = paths.environment(extra), KITS[extra], environment(extra)
+    folder, kit, python = paths.environment(extra), kits()[extra], environment(extra)
     if python:
         return python
     python = str(folder / "bin/python")
@@ -128,7 +140,7 @@ def find(requested: str | None, probe: str, package: str, extra: str) -> str:
 def require(interpreter: str, probe: str, package: str, extra: str, by: str = "--python") -> None:
     """Raise SetupError unless that Python can run the line `probe`, which needs the package.
 
-    `extra` is the key of KITS that installs it, `by` the option that selects the Python.
+    `extra` is the name of the kit that installs it, `by` the option that selects the Python.
     """
     try:
         done = _run(interpreter, ["-c", probe])

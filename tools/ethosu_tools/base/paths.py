@@ -6,7 +6,6 @@ the rest of the tools need not distinguish the two.
 """
 
 import os
-from ctypes.util import find_library
 from pathlib import Path
 
 from .errors import SetupError
@@ -43,7 +42,8 @@ def _unbuilt(what: str, advice: str) -> SetupError:
     return SetupError(f"{what} was not found; build it with {advice}")
 
 
-def _built(path: Path, target: str, whole: str = "") -> Path:
+def built(path: Path, target: str, whole: str = "") -> Path:
+    """A file that `make target` builds; SetupError if it is missing."""
     if not path.is_file():
         raise missing(str(path), target, whole)
     return path
@@ -73,30 +73,19 @@ def host_library(*, cmsis_nn: bool = False) -> Path:
     """
     if cmsis_nn:
         library = root() / "build/sim_host-cmsis-nn/libethosu_sim.so"
-        return _built(library, "sim-host CMSIS_NN_DIR=FOLDER")
+        return built(library, "sim-host CMSIS_NN_DIR=FOLDER")
     default = root() / "build/sim_host/libethosu_sim.so"
-    return _built(Path(os.environ.get("ETHOSU_SIM_LIBRARY", default)), "sim-host", "build")
+    return built(Path(os.environ.get("ETHOSU_SIM_LIBRARY", default)), "sim-host", "build")
 
 
 def library_binding() -> Path:
     """Interface of both libraries for the tools, generated from their headers."""
-    return _built(root() / "build/library/ethosu_library.py", "library-binding", "build")
-
-
-def accel_library() -> Path:
-    """Driver and runtime for an NPU with the Linux driver (ETHOSU_ACCEL_LIBRARY, if set).
-
-    Otherwise the one in the tree, or else the installed one.
-    """
-    default = root() / "build/accel/libethosu_accel.so"
-    library = Path(os.environ.get("ETHOSU_ACCEL_LIBRARY", default))
-    installed = None if library.is_file() else find_library("ethosu_accel")
-    return Path(installed) if installed else _built(library, "accel")
+    return built(root() / "build/library/ethosu_library.py", "library-binding", "build")
 
 
 def qemu_plugin() -> Path:
     """Plugin that gives QEMU an NPU."""
-    return _built(root() / "build/qemu_plugin/libethosu_qemu.so", "plugin", "build")
+    return built(root() / "build/qemu_plugin/libethosu_qemu.so", "plugin", "build")
 
 
 def firmware_file(board: str) -> Path:
@@ -124,18 +113,3 @@ def examples() -> Path:
     if not folder.is_dir():
         raise missing(str(folder), "examples")
     return folder
-
-
-def openmv() -> Path:
-    """Folder of OpenMV's modules for a board without a camera."""
-    return root() / "modules/openmv"
-
-
-def web_image() -> Path:
-    """The firmware of board WEB."""
-    return _built(root() / "build/firmware/WEB/ethosu.wasm", "web")
-
-
-def web_runner() -> Path:
-    """Runs the board WEB in node."""
-    return root() / "tools/web/board/js/node.mjs"

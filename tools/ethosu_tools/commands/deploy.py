@@ -14,6 +14,7 @@ from ..base.ui import Ui
 from ..link import rom_files
 from ..link.board import Board
 from ..link.deploy import deploy, free_room
+from ..link.open import places
 from ..model import romfs
 from ..sim import fit
 from ..sim.need import Need
@@ -62,7 +63,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Build the image, save it, send it."""
     if args.on is None and args.output is None:
         raise UsageError("deploy needs a board (--on PORT), a file for the image (-o), or both")
-    if args.on in ("sim", "qemu", "web", "accel"):
+    if args.on in places():
         raise UsageError(
             f"--on {args.on} is not a port, which deploy needs: `ethosu qemu` starts an emulated "
             "board and prints its port"

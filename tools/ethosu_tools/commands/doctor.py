@@ -20,6 +20,12 @@ from ..link.board import Board
 from ..link.emulator import qemu
 from ..link.port import usb_ports
 
+
+def _about(name: str, kit: other_python.Kit) -> str:
+    first, others = f"    {name:<14}", " " * 18
+    return textwrap.fill(kit.about, 99, initial_indent=first, subsequent_indent=others)
+
+
 EPILOG = f"""\
 Most commands need only the simulator and Vela; the other lines show in parentheses what each
 component is for. Serial ports are listed as the operating system describes them. --ask opens each
@@ -36,11 +42,7 @@ again. The board is reset at the end.
 --install KIT makes a Python environment, for packages that conflict with those of the tools, or
 that only other programs need:
 
-    convert       Keras, SavedModel, ONNX: TensorFlow and onnx2tf, 2.6 GB
-    executorch    PyTorch: ExecuTorch and PyTorch, 1.8 GB; on Linux, PyTorch from PyPI adds 3 GB of
-                  CUDA, unless --pip "--extra-index-url URL" selects PyTorch's CPU builds
-    labgrid       ports labgrid:PLACE
-    alif          `ethosu flash --way alif`: what Alif's security toolkit imports, 40 MB
+{chr(10).join(_about(name, kit) for name, kit in other_python.kits().items())}
 
 It is created in the user's data folder ($XDG_DATA_HOME, else ~/.local/share), where the other
 commands find it. The output is the path of its Python, for use in scripts:
@@ -74,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("port", metavar="PORT", nargs="?", help="check the board at this port")
     boards.add_option(parser, "compare with the data of this board", None)
     parser.add_argument("--ask", action="store_true", help="identify the board at each port")
-    kits = sorted(other_python.KITS)
+    kits = list(other_python.kits())
     parser.add_argument("--install", metavar="KIT", choices=kits, help="see below")
     parser.add_argument(
         "--requirements", action="store_true", help="only print the packages of the kit"
@@ -201,11 +203,11 @@ def _package(name: str, extra: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        python = other_python.environment(extra) if extra in other_python.KITS else None
+        python = other_python.environment(extra) if extra in other_python.kits() else None
         if python:
             return python
         command = f"pip install {name}" if not extra else other_python.install(extra)
-        if extra in other_python.KITS:
+        if extra in other_python.kits():
             command = f"ethosu doctor --install {extra}"
         raise SetupError(f"not installed: {command}") from None
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from .. import boards
 from ..answers import outputs
-from ..base import verification
+from ..base import addons, verification
 from ..base.errors import UsageError
 from ..base.files import Output
 from ..base.ui import Ui
 from ..boards import coherence, targets
 from ..boards.setup import CONSOLES, emulated
-from ..link.open import open_runner
+from ..link.open import open_runner, places
 from ..model import RUNNABLE, Case, ModelFile, Tensor, arrays, reading
 from ..model.arrays import Feed
 from ..model.tflite import signatures
@@ -48,10 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on",
         default="sim",
-        metavar="sim|qemu|web|accel|PORT",
-        help="the simulated NPU, an emulated board, the board of `make web` in node, this "
-        "computer's NPU (or /dev/accel/accelN), or a board's serial port or pyserial URL (default: "
-        "sim)",
+        metavar="|".join((*places(), "PORT")),
+        help="the simulated NPU, an emulated board, "
+        + "".join(f"{text}, " for text in addons.texts("place").values())
+        + "or a board's serial port or pyserial URL (default: sim)",
     )
     parser.add_argument(
         "--input",

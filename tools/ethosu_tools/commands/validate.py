@@ -38,7 +38,6 @@ is not bit-exact, the exit code is 6.
 
     ethosu validate kws_vela.tflite test.npz --reference kws.tflite
     ethosu validate kws_vela.tflite test.npz --on /dev/ttyACM0
-    ethosu validate kws_vela.tflite test.npz --scheduler tcp://10.0.0.1:8786
 
 To resume an interrupted run, start the same command again.
 """

@@ -33,7 +33,7 @@ remove them from the model and compute them in Python, or use other operators;
   modules/ethosu/runtime/kernels/kernels.def in the source tree lists the supported ones"""
 OTHER_ATEN = """\
 leave them out of forward() and compute them in Python, or use other operators;
-  "Supported programs" in modules/ethosu/docs/pytorch.md lists those of the CPU"""
+  "Supported programs" on the page of PyTorch lists those of the CPU"""
 OTHER_TYPES = "convert the model with {} activations"
 OLD_UINT8 = """\
 uint8 is TensorFlow Lite's older quantisation: a finished file can't be changed, so quantise the

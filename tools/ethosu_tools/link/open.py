@@ -41,7 +41,7 @@ def open_runner(
     """Load a compiled model on `where`: "sim", "qemu", an add-on's place, a port, or an open board,
     which stays open.
 
-    A port is a serial port or pyserial URL. Add-ons have "web", and "accel" or /dev/accel/accel*.
+    A port is a serial port or pyserial URL.
 
     A simulated NPU is the one that the model was compiled for, unless overridden by `npu`. `setup`
     is the board to emulate, see boards.setup.emulated; `coherence` is the mode of the data cache of

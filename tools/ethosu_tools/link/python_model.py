@@ -5,7 +5,7 @@ Same interface as MicroPython's `ethosu.Model` (modules/ethosu/ethosu.pyi), with
 
     from ethosu_tools import Model
 
-    with Model("kws_vela.tflite", on="accel") as model:
+    with Model("kws_vela.tflite", on="/dev/ttyACM0") as model:
         (scores,) = model.predict([features])
 """
 
@@ -51,7 +51,7 @@ class Model(Closeable):
     ) -> None:
         """Load a model from a path or bytes: output of `ethosu compile`, or a program.
 
-        `on`: "sim", the simulator; "accel", Linux's first NPU; "/dev/accel/accel1"; or a board:
+        `on`: "sim", the simulator; the place of an add-on; or a board:
         an open one, which stays open, its port, or "qemu". A model on a board has predict(),
         run_into() and reset(); the other methods are for models in this process.
         `timeout_ms`: per inference. `real`: predict() returns real values. `verify`: check the

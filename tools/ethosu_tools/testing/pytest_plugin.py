@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..base import addons
 from ..boards import files
 from . import pytest_report
 
@@ -46,8 +47,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="PORT",
-        help="serial port or pyserial URL (socket://, rfc2217://) of a board, labgrid:PLACE or "
-        "labgrid:TAG=VALUE, or qemu; repeat the option for a pool (default: qemu)",
+        help="serial port or pyserial URL (socket://, rfc2217://) of a board, "
+        + "".join(f"{text}, " for text in addons.texts("port").values())
+        + "or qemu; repeat the option for a pool (default: qemu)",
     )
     group.addoption(
         "--ethosu-pool", type=Path, metavar="TOML", help="file with a list of boards, see pool.py"

@@ -12,10 +12,12 @@ import re
 import numpy as np
 import pytest
 from ethosu_tools import Model
+from ethosu_tools.addons.linux import accel
 from ethosu_tools.base import library
-from ethosu_tools.base.errors import BoardError, InputError
+from ethosu_tools.base.errors import BoardError, InputError, SetupError
 from ethosu_tools.model.make_model import Net
 
+from host_tests.kit import sharing
 from host_tests.kit.reference_cases import assert_exact
 
 NPU = "ethos-u65-256"
@@ -52,7 +54,9 @@ def test_failures_to_open_are_reported(kernel, case, compiled, number, error, me
 
 def rows(repo) -> dict[int, tuple[str, str]]:
     """Number, errno, and the message's first words without a field, of each error."""
-    table = (repo / "modules/ethosu/driver/include/ethosu_errors.def").read_text()
+    module = repo / "modules/ethosu"
+    tables = module / "driver/include/ethosu_errors.def", module / "accel/accel_errors.def"
+    table = "".join(path.read_text() for path in tables)
     row = r'^ETHOSU_EXT_ERROR\((\d+), \w+, (\w+),[^")]*(?:"(?:%\w)?([^"%]*))?'
     return {
         int(number): (name, text) for number, name, text in re.findall(row, table, re.MULTILINE)
@@ -64,7 +68,7 @@ def test_errors_of_this_path_have_numbers_of_their_own(kernel, repo):
     errors = rows(repo)
     own = sorted(number for number in errors if number >= FIRST)
     assert own and own == list(range(FIRST, FIRST + len(own)))
-    driver = library.load_accel()
+    driver = accel.load()
     text = library.ffi().new("char[256]")
     fault = library.ffi().new("struct ethosu_ext_fault *")
     for number in range(1, FIRST + 20):
@@ -205,3 +209,14 @@ def test_a_task_that_is_cancelled_leaves_the_model_usable(kernel, case, model):
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(cancelled())
     check(model, case)
+
+
+def test_a_missing_device_is_named(compiled, small_models, monkeypatch, tmp_path):
+    path = compiled(small_models["small_cnn"], NPU)
+    sharing.make("modules/ethosu/accel")
+    monkeypatch.setattr(accel, "FOLDER", tmp_path)
+    with pytest.raises(SetupError, match="Linux has found no NPU here"):
+        Model(path, on="accel")
+    monkeypatch.undo()
+    with pytest.raises(BoardError, match=r"/dev/accel/accel77: Linux's driver for the NPU can't"):
+        Model(path, on="/dev/accel/accel77")

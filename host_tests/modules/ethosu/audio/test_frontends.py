@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools.addons.wakeword import keywords, speech
+from ethosu_tools.model.samples import speech, wake_words
 
 from . import references
 
 HERE = Path(__file__).parent
 SOUNDS = references.sounds()
-BANDS = list(keywords.bands())
+BANDS = list(wake_words.bands())
 
 
 def floats(data: bytes, values: int):

@@ -16,9 +16,8 @@ from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
-from host_tests.kit import firmware_image, sharing
+from host_tests.kit import firmware_image, found, sharing
 from host_tests.kit.board_models import put
-from host_tests.modules.ethosu.executorch import made
 
 from .contract import OBJECTS, STUB, classes, functions, variables
 from .test_failures import compile_to
@@ -77,7 +76,7 @@ import asyncio, ethosu, ethosu_audio, ethosu_image
 from array import array
 asyncio.get_event_loop().set_exception_handler(lambda loop, context: None)
 file = open('/rom/m', 'rb').read()
-m, s, p, r = (ethosu.Model('/rom/' + name) for name in ('m', 's', 'p.pte', 'r'))
+m, s, p, r = (ethosu.Model('/rom/' + name) for name in ('m', 's', 'p', 'r'))
 y, floats, result = bytearray(len(golden)), [0.5] * len(x), array('f', bytes(4 * len(golden)))
 real = [list(each) for each in m.predict([x], real=True)]
 states = [bytearray(7 * (i + 1) & 255 for i in range(len(t.data))) for t in s.inputs]
@@ -138,7 +137,7 @@ def picture():
 # A call of every public function and method: code that is True if it did what it should.
 CALLS = [
     "ethosu.Model('/rom/m').ram == m.ram",
-    "ethosu.Model('/rom/p.pte').run_into([x]) is None",
+    "ethosu.Model('/rom/p').run_into([x]) is None",
     "ethosu.Model(file, arena=arena).run_into([x], [y]) is None and bytes(y) == golden",
     "ethosu.Model(file).deinit() is None",
     "same(m.predict([x]))",
@@ -231,9 +230,11 @@ def starved(image, board_npu, compiled, small_models, example, raw, tmp_path_fac
     files = {
         "m": compile_to(proven, source, board_npu, "--selftest"),
         "s": compiled(small_models["small_streaming"], board_npu).read_bytes(),
-        "p.pte": made.quantised_ends(source, raw(board_npu)).encode(),
         "r": rich(compiled(source, board_npu).read_bytes()),
     }
+    # A file of another kind, if an add-on has one.
+    added = [each.quantised(source, raw(board_npu)) for each in found.modules("program_rows")]
+    files["p"] = next(iter(added), files["m"])
     counted = firmware_image.Image(image).symbol("allocations")
     with QemuBoard(
         Machine(emulated(npu=board_npu, firmware=image), romfs=romfs.build(files))

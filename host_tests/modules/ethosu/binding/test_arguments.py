@@ -9,9 +9,8 @@ from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
-from host_tests.kit import firmware_image
+from host_tests.kit import firmware_image, found
 from host_tests.kit.board_models import raised
-from host_tests.modules.ethosu.executorch import made, program_writer
 
 BUSY, CANCELLED, NO_NPU, RELEASED = "OSError 16 ", "OSError 125 ", "OSError 19 ", "OSError 1 "
 TOO_LARGE = "OverflowError "  # MicroPython's error for an int larger than the machine's
@@ -503,12 +502,8 @@ def test_a_model_checks_for_the_stack_that_loading_needs(
     files = {
         f"{name}.tflite": compiled(path, npu).read_bytes() for name, path in small_models.items()
     }
-    blob = raw("u85" if "u85" in npu else "u55")
-    files["small_cnn.pte"] = made.real_ends(small_models["small_cnn"], blob).encode()
-    key = "86dd" * 16
-    apart = made.quantised_ends(small_models["small_cnn"], made.external(blob, key))
-    files["apart.pte"] = apart.encode()
-    files["apart.ptd"] = program_writer.data_file({"another": b"data", key: blob.weights})
+    for each in found.modules("program_rows"):
+        files |= each.loaded(small_models["small_cnn"], raw(npu))
     with QemuBoard(Machine(emulated(npu=npu), romfs=romfs.build(files))) as board:
         board.exec(
             "import ethosu, micropython, os, uctypes\n"
@@ -525,7 +520,8 @@ def test_a_model_checks_for_the_stack_that_loading_needs(
             "files = [open('/rom/' + name, 'rb').read() for name in os.listdir('/rom')]\n"
             "needs = [taken(lambda: ethosu.Model(bytes(data[:size])))\n"
             "         for data in files for size in (len(data), 5000, 4)]\n"
-            "needs.append(taken(lambda: ethosu.Model('/rom/apart.pte')))\n"
+            "needs += [taken(lambda: ethosu.Model('/rom/' + name)) for name in os.listdir('/rom')\n"
+            "          if name == 'apart.pte']\n"
         )
         needs = board.eval("needs")
     assert max(needs) + 104 <= int(asked), needs

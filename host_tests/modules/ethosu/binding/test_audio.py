@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from ethosu_tools.addons.wakeword import keywords, speech
+from ethosu_tools.model.samples import speech, wake_words
 from ethosu_tools.sim import oracle
 
 from host_tests.kit.board_models import raised
@@ -233,7 +233,7 @@ def test_misuse_is_reported_and_the_next_call_works(audio, code, expected):
 
 def test_every_feature_is_quantised_as_pymicro_wakeword_does_it(board, board_npu, compiled):
     """All values that a 32-bit logarithm can take, through Tensor.quantize()."""
-    model = keywords.load("okay_nabu").model
+    model = wake_words.load("okay_nabu").model
     board.write_file("/word.tflite", compiled(model, board_npu).read_bytes())
     board.exec(
         "import ethosu\nfrom array import array\nm = ethosu.Model('/word.tflite')\nraw = b''\n"

@@ -10,9 +10,9 @@ import subprocess
 import sys
 
 import pytest
-from ethosu_tools.addons.wakeword import keywords
 from ethosu_tools.base import paths
 from ethosu_tools.model.make_model import LARGE_MODELS
+from ethosu_tools.model.samples import wake_words
 
 from host_tests.modules.ethosu import overhead
 from host_tests.modules.ethosu.overhead import AIMS
@@ -52,7 +52,7 @@ def test_overhead_stays_within_its_goal(figures, name):
 def test_a_busy_host_changes_no_figure(emulator_only, small_models, tmp_path):
     """They are instructions, not time: else a figure beyond its goal could be the host's fault."""
     trained = tmp_path / "okay_nabu.tflite"
-    shutil.copy(keywords.load("okay_nabu").model, trained)
+    shutil.copy(wake_words.load("okay_nabu").model, trained)
     files = [small_models["small_cnn"], trained]
     quiet = overhead.measure(files)["models"]
     busy = [

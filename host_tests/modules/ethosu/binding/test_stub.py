@@ -5,6 +5,7 @@ import ast
 import re
 
 import pytest
+from ethosu_tools.base import addons
 
 from host_tests.kit import sharing
 from host_tests.kit.sharing import REPO
@@ -144,7 +145,11 @@ NO_EFFECT = {("Model.__init__", "load_to_fb"), ("Image.__init__", "copy_to_fb")}
 # Modules in Python are their own stubs, so they need no board.
 IN_PYTHON = [
     *REPO.glob("modules/ethosu/binding/python/[!_]*.py"),
-    *REPO.glob("modules/ml/ml/**/*.py"),
+    *(
+        path
+        for each in addons.texts("board package").values()
+        for path in REPO.glob(f"{each}/**/*.py")
+    ),
 ]
 
 
@@ -168,7 +173,10 @@ def optional(tree):
 
 @pytest.mark.parametrize(
     "path",
-    [*IN_PYTHON, *REPO.glob("modules/openmv/*.py")],
+    [
+        *IN_PYTHON,
+        *(path for each in addons.texts("wheel files").values() for path in REPO.glob(each)),
+    ],
     ids=lambda path: str(path.relative_to(REPO)),
 )
 def test_each_optional_parameter_is_used_by_a_test(path):

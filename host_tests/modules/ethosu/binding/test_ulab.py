@@ -54,41 +54,6 @@ def test_real_values(ulab):
     assert ulab.eval("max(abs(scores - seen)) < 1e-6")
 
 
-def test_callable_input_and_post_processor(ulab):
-    """A script in OpenMV style: ulab arrays in, scores as an array."""
-    ulab.exec(
-        "def fill(memory, shape, dtype): memory[:] = x.tobytes()\n"
-        "def best(model, inputs, outputs):\n"
-        "    raw = np.array(outputs[0])\n"
-        "    return np.argmax((raw - model.output_zero_point[0]) * model.output_scale[0])\n"
-        "import ml\n"
-        "wanted = max(range(10), key=lambda i: (golden[i] + 128) & 255)\n"
-    )
-    assert ulab.eval(f"ml.Model({MODEL!r}, best).predict([fill]) == wanted")
-
-
-def test_openmv_script(ulab):
-    """As in OpenMV's scripts: labels with scores, the best of them, a post-processor."""
-    ulab.exec(
-        "import ml\n"
-        f"net = ml.Model({MODEL!r}, load_to_fb=True)\nprint(net)\n"
-        "image = (np.array(x) - net.input_zero_point[0]) * net.input_scale[0]\n"
-        "labels = [str(i) for i in range(10)]\n"
-        "scores = net.predict([image])[0].flatten().tolist()\n"
-        "label, score = max(list(zip(labels, scores)), key=lambda pair: pair[1])\n"
-        "def decode(model, inputs, outputs):\n"
-        "    n, classes = model.output_shape[0]\n"
-        "    row = np.array(outputs[0][0, :classes], dtype=np.float)\n"
-        "    return (row - model.output_zero_point[0]) * model.output_scale[0]\n"
-        "golden_values = array('b', golden)\ntop = max(golden_values)\n"
-        "rows = ml.Model('/model.tflite', postprocess=decode).predict([image])"
-    )
-    assert ulab.eval("max(net.predict([image])[0][0]) == score")
-    assert ulab.eval("max(abs(rows - np.array(scores))) < 1e-6")
-    assert ulab.eval("scores.index(score) == int(label) == list(golden_values).index(top)")
-    assert ulab.eval("(net.input_shape, net.output_dtype)") == (((1, 16, 16, 3),), ("b",))
-
-
 def test_wrong_arrays(ulab):
     assert raised(ulab, "m.predict([np.zeros(767, dtype=np.int8)])").startswith("ValueError input")
     assert raised(ulab, "m.predict([np.zeros(768, dtype=np.int16)])").startswith("TypeError input")

@@ -142,45 +142,6 @@ def test_attributes_describe_inputs_and_outputs(api, example):
     )
 
 
-def test_openmv_script_runs(api, example):
-    tensor, y = example[0].outputs[0], example[2]
-    api.exec(
-        "import ml\nmodel = ml.Model('/model.tflite')\n"
-        "scale, zero_point = model.input_scale[0], model.input_zero_point[0]\n"
-        "image = array('f', [(q - zero_point) * scale for q in x])\n"
-        "scores = list(model.predict([image])[0])\n"
-        "def best(model, inputs, outputs):\n"
-        "    raw = outputs[0]\n"
-        "    s, z = model.output_scale[0], model.output_zero_point[0]\n"
-        "    return max((q - z) * s for q in raw)\n"
-        "top = ml.Model('/model.tflite', postprocess=best).predict([image])\n"
-    )
-    expected = [(int(raw) - tensor.zero_point) * tensor.scale for raw in y.flat]
-    assert api.eval("scores") == pytest.approx(expected)
-    assert api.eval("top") == pytest.approx(max(expected))
-
-
-def test_openmv_labels_and_callbacks(api):
-    """Labels come from the file next to the model; callbacks get the model and its outputs."""
-    api.write_file("/two.dots.tflite", api.read_file("/model.tflite"))
-    api.write_file("/two.dots.txt", b"silence\nyes\r\nno")
-    api.exec(
-        "import ml\n"
-        "def first(model, inputs, outputs): return model.labels[:2], bytes(outputs[0])\n"
-        "model = ml.Model('/two.dots.tflite', first)\n"
-        "other = ml.Model('/model.tflite', load_to_fb=True)\n"
-    )
-    assert api.eval("model.labels") == ["silence", "yes", "no"]
-    assert api.eval("model.predict([x]) == (['silence', 'yes'], golden)")
-    assert api.eval("other.labels") is None
-    assert api.eval("other.predict([x], callback=lambda m, i, o: m is other)") is True
-    api.exec("other.postprocess = lambda m, i, o: 5")
-    assert api.eval("other.predict([x])") == 5
-    assert api.eval("other.input_shape") == ((1, 16, 16, 3),)
-    api.exec("with open('/model.tflite', 'rb') as file: data = file.read()")
-    assert api.eval("ml.Model(data).labels") is None
-
-
 def test_scales_per_channel(board, board_npu, tmp_path, small_models):
     """Weights of a CPU operator keep one scale per channel; all are reported."""
     from ethosu.vela.tflite.Model import Model

@@ -18,14 +18,7 @@ HEADERS = sorted(
 PATHS = [f"-I{MODULE}", f"-I{DRIVER}/include"]
 PUBLIC = [
     *DRIVER.glob("include/*.h"),
-    *(
-        MODULE / name
-        for name in (
-            "runtime/include/ethosu_model.h",
-            "accel/ethosu_accel.h",
-            "audio/ethosu_audio.h",
-        )
-    ),
+    *(MODULE / name for name in ("runtime/include/ethosu_model.h", "audio/ethosu_audio.h")),
 ]
 
 # Bytes of the driver on a Cortex-M55 with -Os, including counters, verifier, error messages, and a

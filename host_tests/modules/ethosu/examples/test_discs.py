@@ -9,7 +9,7 @@ from ethosu_tools.sim.oracle import Oracle
 
 from host_tests.modules.ethosu.image import definition
 from host_tests.modules.ethosu.image.definition import AREA, PAD, RGB888, Case
-from tools.web import discs
+from tools.setup import discs
 
 
 @pytest.fixture(scope="module")

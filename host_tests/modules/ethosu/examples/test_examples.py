@@ -2,15 +2,12 @@
 """The examples and the code in the docs run on the board, unmodified."""
 
 import re
-import shlex
 import struct
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools import cli
 from ethosu_tools.base import paths
 from ethosu_tools.base.errors import RemoteError
 from ethosu_tools.boards.setup import emulated
@@ -18,10 +15,9 @@ from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import make_model, romfs
 
-from host_tests.kit import pages
+from host_tests.kit import found, pages
 from host_tests.modules.ethosu.audio import references
-from host_tests.modules.ethosu.executorch import made
-from tools.web import discs, doc_rom
+from tools.setup import discs, doc_rom
 
 REPO = Path(__file__).resolve().parents[4]
 MODULE = REPO / "modules/ethosu"
@@ -41,17 +37,6 @@ EXPECTED = {
     "two_models": "sound ",
     "wake_word": "heard ",
 }
-
-
-PYTORCH = "modules/ethosu/docs/pytorch.md"
-
-
-@pytest.fixture(scope="module")
-def spotter(small_models, board_npu, raw):
-    """Stand-in for the docs' keyword spotter: a program with as many outputs, and labels."""
-    program = made.quantised_ends(small_models["small_cnn"], raw(board_npu))
-    program.constant_method("get_labels", *(f"word {index}" for index in range(10)))
-    return program.encode()
 
 
 def keyword_model():
@@ -80,7 +65,7 @@ def bitmap(pixels):
 
 
 @pytest.fixture(scope="module")
-def rom(emulator_only, board_npu, compiled, spotter, tmp_path_factory):
+def rom(emulator_only, board_npu, compiled, small_models, raw, tmp_path_factory):
     """A board with the models loaded by examples and docs."""
     keywords = tmp_path_factory.mktemp("keywords") / "kws.tflite"
     keywords.write_bytes(keyword_model())
@@ -90,7 +75,8 @@ def rom(emulator_only, board_npu, compiled, spotter, tmp_path_factory):
     person.write_bytes(person_model())
     files["person_detect.tflite"] = compiled(person, board_npu).read_bytes()
     files["grey.bmp"] = bitmap(np.arange(96 * 96, dtype=np.uint8).reshape(96, 96))
-    files["kws.pte"] = spotter
+    for each in found.modules("program_rows"):
+        files |= each.of_pages(small_models["small_cnn"], raw(board_npu))
     with QemuBoard(Machine(emulated(npu=board_npu), romfs=romfs.build(files))) as board:
         yield board
 
@@ -169,36 +155,3 @@ def test_a_program_for_hardware_names_what_this_board_lacks(rom, block):
     rom.soft_reset()
     with pytest.raises(RemoteError, match="ImportError: can't import name"):
         rom.exec(block.text)
-
-
-@pytest.fixture
-def exporter(spotter, small_models, tmp_path):
-    """Stand-in for a Python with ExecuTorch; the slow tests of pages run the real one."""
-    (tmp_path / "ready").write_bytes(spotter)
-    np.savez(tmp_path / "samples.npz", **made.samples(small_models["small_cnn"]))
-    path = tmp_path / "python"
-    path.write_text(
-        f"#!{sys.executable}\nimport json, shutil, sys\n"
-        f"if sys.argv[1] != '-c':\n"
-        f"    options = json.loads(sys.argv[2])\n"
-        f"    shutil.copy({str(tmp_path / 'ready')!r}, options['output'])\n"
-        f"    shutil.copy({str(tmp_path / 'samples.npz')!r}, options['samples'])\n"
-    )
-    path.chmod(0o755)
-    return str(path)
-
-
-def test_commands_of_the_page_on_pytorch(exporter, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    Path("kws.py").write_text(pages.file(PYTORCH, "kws.py"))
-    commands = [block for block in pages.blocks(PYTORCH) if block.language == "sh"]
-    lines = [line for block in commands for line in block.text.splitlines()]
-    assert len(lines) == 8
-    for line in lines:
-        words = shlex.split(line)[1:]
-        if words[0] == "compile":
-            words += ["--python", exporter]
-        if words[0] == "deploy":
-            words[words.index("--on") :] = ["-o", "rom.img"]
-        assert cli.main(words) == 0, capsys.readouterr().err
-    assert "get_labels" in capsys.readouterr().out

@@ -15,8 +15,8 @@ from ethosu_tools.model.arrays import Feed
 from ethosu_tools.sim.oracle import Oracle
 from ethosu_tools.sim.runner import Runner
 
-from host_tests.kit import reference_cases
-from host_tests.modules.ethosu.executorch.vela_binary import Io, VelaBinary
+from host_tests.kit import reference_cases, vela_raw
+from host_tests.modules.ethosu.executorch.vela_binary import VelaBinary
 
 from .program_writer import Method, Program
 
@@ -46,26 +46,7 @@ OPTIONS = {
 
 def binary(npz: Path) -> VelaBinary:
     """Description of the one command stream in Vela's raw output."""
-    with np.load(npz, allow_pickle=True) as file:  # Vela made it in this run
-
-        def ios(end: str) -> tuple[Io, ...]:
-            rows = zip(
-                *(file[f"{end}_{name}"] for name in ("shape", "elem_size", "offset", "region")),
-                strict=True,
-            )
-            return tuple(
-                Io(tuple(int(size) for size in shape), int(element), int(offset), int(region))
-                for shape, element, offset, region in rows
-            )
-
-        return VelaBinary(
-            commands=file["cmd_data"].tobytes(),
-            weights=file["weight_data"].tobytes(),
-            scratch_size=int(file["scratch_size"]),
-            inputs=ios("input"),
-            outputs=ios("output"),
-            fast_scratch_size=int(file["scratch_fast_size"]),
-        )
+    return VelaBinary(**vars(vela_raw.read(npz)))
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ Blocks of name, size and content, each padded to 16 bytes. Source: backends/arm/
 pytorch/executorch 1.5.
 """
 
-import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from host_tests.kit.vela_raw import Io, VelaRaw
 
 FIRST, LAST = "vela_bin_stream", "vela_end_stream"
 BLOCKS = ("cmd_data", "weight_data", "scratch_size", "inputs", "outputs")
@@ -17,31 +17,8 @@ _IO = struct.Struct("<9i")
 _ALIGNMENT = 16
 
 
-@dataclass(frozen=True)
-class Io:
-    """An input or output in NPU memory; a dimension of 0 counts as 1."""
-
-    shape: tuple[int, ...]
-    element_size: int
-    offset: int
-    region: int
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return math.prod(dimension or 1 for dimension in self.shape) * self.element_size
-
-
-@dataclass(frozen=True)
-class VelaBinary:
+class VelaBinary(VelaRaw):
     """The driver's arguments for one delegate. The format has no size of the fast scratch."""
-
-    commands: bytes
-    weights: bytes
-    scratch_size: int
-    inputs: tuple[Io, ...]
-    outputs: tuple[Io, ...]
-    fast_scratch_size: int = 0
 
     def encode(self) -> bytes:
         """Make the data of a delegate."""

@@ -236,7 +236,7 @@ def known_boards(tmp_path_factory, repo) -> dict[str, firmware_image.Image]:
     """The entries of boards.c for each board."""
     folder, module = tmp_path_factory.mktemp("boards"), repo / "modules/ethosu"
     image, source = folder / "boards.elf", folder / "boards.c"
-    subprocess.run(["python3", repo / "firmware/board.py", "native", source], check=True)
+    subprocess.run(["python3", repo / "modules/ethosu/natmod/boards_table.py", source], check=True)
     subprocess.run(
         ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-nostdlib", "-Wl,-e0",
          f"-I{module}", f"-I{module}/driver/include", source, "-o", image],

@@ -173,13 +173,6 @@ def test_a_reference_has_the_same_inputs_and_outputs(
     assert f"{path} is not the original of {made}: {said}" in err
 
 
-def test_a_program_is_no_reference(ethosu, compiled, small_models, shared_programs):
-    program = shared_programs / "conv_u85_256/conv_u85_256.pte"
-    made = compiled(small_models["small_cnn"])
-    code, _, err = ethosu("check", made, *SMALL, "--reference", program)
-    assert code == 3 and "is compiled, for ethos-u85-256: not a reference" in err
-
-
 def test_what_litert_rejects_is_the_reference_not_the_file(check, shared_models, compiled):
     """TFLite on a PC refuses the compiled file for its operator, not for the original's defect."""
     source = shared_models / "person_detect.tflite"
@@ -188,16 +181,6 @@ def test_what_litert_rejects_is_the_reference_not_the_file(check, shared_models,
     assert code == 0 and f"LiteRT rejected {source}: " in note
     assert note.count("quantized_dimension") == 1, "one sentence, not one for each tensor"
     assert [each["rule"] for each in data["runtimes"][0]["reasons"]] == ["commands"]
-
-
-def test_a_program(check, shared_programs):
-    """An ExecuTorch program; `conv_u85_256` is for the Ethos-U85 of one board."""
-    code, data, _ = check(shared_programs / "conv_u85_256/conv_u85_256.pte")
-    assert code == 0 and data["npu"] == "ethos-u85-256"
-    assert [row["board"] for row in data["boards"] if row["runs"]] == ["ALIF_ENSEMBLE_E8-M55_HP"]
-    assert [each["verdict"] for each in data["runtimes"]] == ["refuses it", "accepts it"]
-    code, data, _ = check(shared_programs / "conv_u55_128/conv_u55_128.pte", *SMALL)
-    assert code == 0 and data["planned_bytes"] > 0 and data["scratch_bytes"] > 0
 
 
 @pytest.mark.parametrize("name", ["kws_ref_model", "person_detect"])

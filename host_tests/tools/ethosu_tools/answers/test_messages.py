@@ -32,7 +32,7 @@ def test_each_section_shows_it_with_our_tools(repo):
         assert ("sh", "test") in kinds, section.splitlines()[0]
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.title)
+@pytest.mark.parametrize("message", messages.every(), ids=lambda message: message.title)
 def test_an_example_is_recognised_as_this_message_alone(message):
     ((match, found),) = messages.matches(message.says)
     assert found is message and match[0].count("'") == message.says.count("'")
@@ -41,7 +41,7 @@ def test_an_example_is_recognised_as_this_message_alone(message):
     assert "ethosu" in advice or "resolver" in advice or "/rom" in advice
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.title)
+@pytest.mark.parametrize("message", messages.every(), ids=lambda message: message.title)
 def test_sources_are_named(message):
     """A project's file at a commit, a thread, or a package that is installed here."""
     for source in re.split(r"; (?=\S+[/#@])", message.source):
@@ -76,7 +76,7 @@ def test_micropython_prints_it():
     assert all(list(messages.matches(text)) for text in printed)
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.title)
+@pytest.mark.parametrize("message", messages.every(), ids=lambda message: message.title)
 def test_decode_explains_it(compiled, small_models, message):
     model = compiled(small_models["small_cnn"])
     (found,) = decode.decode(f"boot\r\n{message.says}\r\nthe end\r\n", model)

@@ -14,8 +14,7 @@ from ethosu_tools.base import svg
 from ethosu_tools.boards import systems
 from ethosu_tools.model import ModelFile, make_model, tflite
 
-from host_tests.kit import mixed_models, needs
-from host_tests.tools.web import chromium
+from host_tests.kit import chromium, mixed_models, needs
 
 
 @pytest.fixture

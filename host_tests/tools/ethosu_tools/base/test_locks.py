@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
-from ethosu_tools.addons.labgrid import places
 from ethosu_tools.base import locks
 from ethosu_tools.base.errors import BoardLinkError, SetupError
 from ethosu_tools.base.locks import Lock, LockedError
@@ -114,20 +113,6 @@ def test_different_boards_have_different_locks(folder, tmp_path):
                 *([port] if port in ports else []),
                 *(["/dev/null"] if port == str(link) else []),
             ]
-
-
-def test_a_place_of_labgrid_holds_the_lock_of_its_line(folder, monkeypatch):
-    """Its users may also open the line by its address; one that it is lent to does."""
-    place = SimpleNamespace(holder=None, by_us=True, port="socket://h:1", release=lambda: None)
-    monkeypatch.setattr(places, "Acquired", lambda *_: place)
-    with Lock("labgrid:p") as lock:
-        assert is_taken("rfc2217://h:1")
-        with lock.lent() as port, Lock(port):
-            assert is_taken("labgrid:p")
-        assert is_taken("socket://h:1")
-    with Lock("socket://h:1"), pytest.raises(LockedError, match="labgrid:p is in use by "):
-        Lock("labgrid:p")
-    assert not [*folder.iterdir()]
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_a_file_of_an_untested_vela_is_reported_once(
 
 
 def test_a_file_without_a_vela_version_is_reported_for_u85_alone(
-    ethosu, refused, compiled, small_models, shared_programs, tmp_path
+    ethosu, refused, compiled, small_models, tmp_path
 ):
     """Where Vela 4.0.1 to 4.5.0 write none."""
     assert "warning" not in ethosu("inspect", refused)[2]
@@ -144,5 +144,3 @@ def test_a_file_without_a_vela_version_is_reported_for_u85_alone(
     for command in ("inspect", "check"):
         err = ethosu(command, path)[2]
         assert err.count("was compiled by a Vela before 5.0, which names no release") == 1
-    program = shared_programs / "conv_u85_256/conv_u85_256.pte"
-    assert "warning" not in ethosu("inspect", program)[2]

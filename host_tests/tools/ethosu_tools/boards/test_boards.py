@@ -18,7 +18,7 @@ from ethosu_tools.boards.facts import Span
 from ethosu_tools.link.board import open_board
 from ethosu_tools.model import ModelFile, romfs
 
-from host_tests.kit import stand_ins
+from host_tests.kit import found, stand_ins
 
 TOML = (
     stand_ins.BOARD
@@ -100,13 +100,13 @@ WITH_A_BOARD = {
     "check": ("check", "MODEL", *AE3),
     "compile": ("compile", "MODEL", *AE3, "-o", "OUT"),
     "doctor": ("doctor", "PORT", *AE3),
-    "demo": ("demo", "wakeword", *AE3),
     "flash": ("flash", "OPENMV_AE3", "--dry-run"),
     "profile": ("profile", "MODEL", *AE3),
     "profile with another board": ("profile", "MODEL", "--other-board", "OPENMV_AE3"),
     "qemu": ("qemu", *AE3),
     "run": ("run", "MODEL", *AE3, "--on", "qemu"),
     "validate": ("validate", "MODEL", "SAMPLES", *AE3, "--on", "qemu"),
+    **{words[0]: (*words, *AE3) for each in found.modules("command_rows") for words in each.BOARD},
 }
 
 

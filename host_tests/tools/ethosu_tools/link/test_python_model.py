@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`Model` for Python programs, on the simulator; on Linux's: modules/ethosu/accel."""
+"""`Model` for Python programs, on the simulator."""
 
 import asyncio
 import subprocess
@@ -10,8 +10,7 @@ import ethosu_tools
 import numpy as np
 import pytest
 from ethosu_tools import Model
-from ethosu_tools.addons.linux import accel
-from ethosu_tools.base.errors import BoardError, InputError, SetupError
+from ethosu_tools.base.errors import BoardError, InputError
 from ethosu_tools.sim import oracle
 
 # Without the hooks that pip installs into an environment.
@@ -123,18 +122,6 @@ def test_wrong_devices_are_reported(path, tmp_path):
         Model(path.read_bytes(), on="/dev/no_such_port")
     with pytest.raises(InputError, match=r"none\.tflite"):
         Model(tmp_path / "none.tflite")
-
-
-def test_a_missing_device_is_named(path, monkeypatch, repo, tmp_path):
-    from host_tests.kit import sharing
-
-    sharing.make("modules/ethosu/accel")
-    monkeypatch.setattr(accel, "FOLDER", tmp_path)
-    with pytest.raises(SetupError, match="Linux has found no NPU here"):
-        Model(path, on="accel")
-    monkeypatch.undo()
-    with pytest.raises(BoardError, match=r"/dev/accel/accel77: Linux's driver for the NPU can't"):
-        Model(path, on="/dev/accel/accel77")
 
 
 def test_a_board_needs_little_for_it():

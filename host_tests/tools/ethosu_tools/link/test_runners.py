@@ -6,28 +6,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from ethosu_tools import boards, cli
-from ethosu_tools.addons.wakeword import keywords
-from ethosu_tools.addons.web import runner as web
 from ethosu_tools.base.errors import InputError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link import remote
 from ethosu_tools.link.open import open_runner
 from ethosu_tools.model import arrays, make_model, tflite
+from ethosu_tools.model.samples import wake_words
 from ethosu_tools.sim.oracle import Oracle
 
-from host_tests.kit import needs, reference_cases
+from host_tests.kit import reference_cases
 
 BOARD = boards.chosen()
 NPU = BOARD.npus[0]
 pytestmark = pytest.mark.on_board
 
 
-@pytest.mark.parametrize("where", ["qemu", pytest.param("web", marks=pytest.mark.page)])
-def test_state_is_kept_from_block_to_block(compiled, where):
+def test_state_is_kept_from_block_to_block(compiled):
+    check_state(compiled, "qemu")
+
+
+def check_state(compiled, where):
     """Noise that grows from silence to full scale and back, over several blocks of steps."""
-    if where == "web":
-        needs.web()
-    path = keywords.load("okay_nabu").model
+    path = wake_words.load("okay_nabu").model
     steps = 3 * remote.BLOCK_STEPS + 4
     oracle = Oracle(path)
     (tensor,) = oracle.inputs
@@ -109,8 +109,8 @@ def test_every_runner_rejects_a_model_for_another_npu_alike(small_models, compil
 
 
 def test_a_wrong_file_is_refused_before_a_board_is_opened(small_models, monkeypatch):
-    for module, name in ((remote, "Board"), (remote, "Machine"), (web, "WebBoard")):
+    for module, name in ((remote, "Board"), (remote, "Machine")):
         monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("a board was opened"))
-    for where in ("/dev/none", "qemu", "web", "sim"):
+    for where in ("/dev/none", "qemu", "sim"):
         with pytest.raises(InputError, match=r"never compiled.*run: ethosu compile"):
             open_runner(small_models["small_cnn"], where, npu=NPU)

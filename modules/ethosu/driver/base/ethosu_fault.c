@@ -13,16 +13,18 @@ enum {
 };
 #undef ETHOSU_EXT_ERROR
 
-/** The errors of Linux's path have the last rows, and numbers from here on. */
-#define FIRST_OF_LINUX 101u
-#ifdef ETHOSU_ACCEL
-#define ROW_OF_LINUX ((unsigned)ROW_ACCEL_OPEN)
-#else
-#define ROW_OF_LINUX ((unsigned)ROW_COUNT)
-#endif
+/** The errors of an add-on have the last rows, and numbers from here on. */
+#define FIRST_ADDED 101u
 
-#define ROW_OF(number) \
-    ((number) < ROW_OF_LINUX ? (number) : (number) - FIRST_OF_LINUX + ROW_OF_LINUX)
+#define ETHOSU_EXT_ERROR(number, name, errno_name, message) +(number##u < FIRST_ADDED)
+enum {
+    ROW_ADDED_ = 1
+#include "ethosu_errors.def"
+};
+#undef ETHOSU_EXT_ERROR
+#define ROW_ADDED ((unsigned)ROW_ADDED_)
+
+#define ROW_OF(number) ((number) < ROW_ADDED ? (number) : (number) - FIRST_ADDED + ROW_ADDED)
 
 #define ETHOSU_EXT_ERROR(number, name, errno_name, message) \
     _Static_assert(ROW_##name == ROW_OF(number##u),         \
@@ -94,7 +96,7 @@ int ethosu_ext_fail(struct ethosu_ext_fault *fault, int code, int index)
 unsigned ethosu_ext_error_row(int error)
 {
     const unsigned number = 0u - (unsigned)error;
-    const bool in_gap = number >= ROW_OF_LINUX && number < FIRST_OF_LINUX;
+    const bool in_gap = number >= ROW_ADDED && number < FIRST_ADDED;
     return !in_gap && ROW_OF(number) < ROW_COUNT ? ROW_OF(number) : ROW_NO_ERROR;
 }
 

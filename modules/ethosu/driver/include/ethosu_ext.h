@@ -201,7 +201,7 @@ int ethosu_ext_prepare(struct ethosu_driver *drv, struct ethosu_ext_program *pro
 /**
  * Clean the command stream, base pointer 0 (if the stream does not write it)
  * and base pointer 2 again, like ethosu_ext_prepare(). Call this after the CPU has
- * changed them. On Linux (accel/) base pointer 0 is copied again, but a changed command
+ * changed them. On Linux base pointer 0 is copied again, but a changed command
  * stream must be prepared again because the kernel holds an immutable copy.
  */
 void ethosu_ext_clean(const struct ethosu_ext_program *program);

@@ -12,6 +12,7 @@ from pathlib import Path
 from ...base import other_python
 from ...base.errors import InputError
 from . import proof
+from .doctor import KIT
 
 _EXPORTER = Path(__file__).with_name("exporter.py")
 
@@ -39,8 +40,7 @@ def export(
     `constants` (values of constant methods, by name). SetupError: no Python with ExecuTorch.
     InputError: the exporter rejects the model.
     """
-    probe = other_python.KITS["executorch"].probe
-    interpreter = other_python.find(python, probe, "ExecuTorch", "executorch")
+    interpreter = other_python.find(python, KIT.probe, "ExecuTorch", "executorch")
     files = {"model": model, "output": output, "samples": samples}
     paths = {name: str(path.resolve()) for name, path in files.items()}
     done = other_python.run(interpreter, _EXPORTER, paths | asdict(options), model.resolve().parent)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Programs with the names and the command line of Arm's Fixed Virtual Platforms (FVP).
 
-Scripts that start an FVP start the emulator instead: docs/fvp.md.
+Scripts that start an FVP start the emulator instead: README.md.
 """
 
-OFFERS = {"command": {"fvp": "install"}}
+OFFERS = {"command": {"fvp": "install"}, "message": {"fvp": "messages:MESSAGES"}}

@@ -68,7 +68,7 @@ def parser(name: str) -> argparse.ArgumentParser:
         prog=name,
         allow_abbrev=False,
         description="Runs firmware for this platform in QEMU with an NPU simulator. The command "
-        f"line is that of Arm's Fast Models {RELEASE}; docs/fvp.md describes the differences.",
+        f"line is that of Arm's Fast Models {RELEASE}; its page describes the differences.",
     )
     add = parser.add_argument
     add("image", nargs="*", help="firmware image, as with -a")

@@ -2,7 +2,7 @@
 """The parameters of an FVP that scripts set, and what each does here.
 
 Names, types and defaults are those that `FVP --list-params` shows, where scripts and manuals quote
-it; docs/fvp.md lists the scripts.
+it; README.md lists the scripts.
 """
 
 import difflib

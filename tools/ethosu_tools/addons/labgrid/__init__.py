@@ -1,4 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Labgrid places as ports."""
 
-OFFERS = {"scheme": {"labgrid": "places"}, "doctor": {"labgrid": "doctor"}}
+OFFERS = {
+    "kit": {"labgrid": "doctor:KIT"},
+    "port": {"labgrid": "labgrid:PLACE or labgrid:TAG=VALUE"},
+    "scheme": {"labgrid": "places"},
+    "doctor": {"labgrid": "doctor"},
+}

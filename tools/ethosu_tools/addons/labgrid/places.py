@@ -18,6 +18,7 @@ from typing import Any
 
 from ...base import other_python
 from ...base.errors import BoardLinkError, InputError, SetupError
+from .doctor import KIT
 
 PREFIX = "labgrid:"
 VARIABLE = "LABGRID_PYTHON"
@@ -86,6 +87,5 @@ def _ask(request: str, **arguments: str) -> Any:
             ) from None
         if done.returncode == 0 and answer.is_file():
             return json.loads(answer.read_text())
-    probe = other_python.KITS["labgrid"].probe
-    other_python.require(interpreter, probe, "labgrid", "labgrid", by=VARIABLE)
+    other_python.require(interpreter, KIT.probe, "labgrid", "labgrid", by=VARIABLE)
     raise BoardLinkError(other_python.reason(done))

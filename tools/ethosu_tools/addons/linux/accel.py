@@ -4,12 +4,14 @@
 The library is modules/ethosu/accel: see ethosu_accel.h.
 """
 
+import os
 from collections.abc import Callable
+from ctypes.util import find_library
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...base import library
+from ...base import library, paths
 from ...base.errors import BoardError, InputError, SetupError
 from ...base.library import ffi
 from ...model import ModelFile
@@ -19,14 +21,30 @@ FOLDER = Path("/dev/accel")
 _ALIGNMENT = 64
 
 
+def library_file() -> Path:
+    """Driver and runtime for an NPU with the Linux driver (ETHOSU_ACCEL_LIBRARY, if set).
+
+    Otherwise the one in the tree, or else the installed one.
+    """
+    default = paths.root() / "build/accel/libethosu_accel.so"
+    chosen = Path(os.environ.get("ETHOSU_ACCEL_LIBRARY", default))
+    installed = None if chosen.is_file() else find_library("ethosu_accel")
+    return Path(installed) if installed else paths.built(chosen, "accel")
+
+
+def load() -> Any:
+    """The library for Linux's NPUs."""
+    return library.load(library_file(), "accel", "ethosu_accel_open")
+
+
 def devices() -> list[Path]:
     """Device files of this machine's NPUs; SetupError if none is found."""
-    paths = sorted(FOLDER.glob("accel*"))
-    if not paths:
+    found = sorted(FOLDER.glob("accel*"))
+    if not found:
         raise SetupError(
             f"no {FOLDER}/accel*: Linux has found no NPU here, or has no driver for it"
         )
-    return paths
+    return found
 
 
 class AccelModel(NativeModel):
@@ -39,7 +57,7 @@ class AccelModel(NativeModel):
 
         `data`: a program's data file. BoardError: no NPU; InputError: compiled for another NPU.
         """
-        driver = library.load_accel()
+        driver = load()
         self._calls = _calls_of(driver)
         self._where = where
         self._memory: list[Any] = []

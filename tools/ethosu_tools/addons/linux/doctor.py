@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What `ethosu doctor` looks for."""
 
-from ...base import paths
 from . import accel
 
 PROGRAMS = (("dtc", "device-tree-compiler", "ethosu linux"),)
 
 
 CHECKS = (
-    ("accel library", "--on accel", lambda: str(paths.accel_library())),
+    ("accel library", "--on accel", lambda: str(accel.library_file())),
     ("accel device", "--on accel", lambda: ", ".join(map(str, accel.devices()))),
 )

@@ -31,7 +31,8 @@ _PICTURES = (".jpg", ".jpeg", ".png", ".gif", ".ppm", ".webp")
 def tree_of(content: Tree) -> Tree:
     """The user's files and the modules; a user's file replaces a module of the same name."""
     tree: dict[str, Any] = dict(content)
-    modules = {path.name: path.read_bytes() for path in sorted(paths.openmv().glob("*.py"))}
+    files = sorted((paths.root() / "modules/openmv").glob("*.py"))
+    modules = {path.name: path.read_bytes() for path in files}
     tree["lib"] = modules | dict(_folder(tree, "lib"))
     frames = dict(_folder(tree, FRAMES))
     for name in sorted(frames):

@@ -29,9 +29,11 @@ from ...link.deploy import deploy
 from ...link.emulator import qemu
 from ...model import romfs
 from ...model.arrays import Array
+from ...model.samples import speech, wake_words
+from ...model.samples.wake_words import WakeWord
 from ...sim.simulation import Simulation
-from . import keywords, listen, picture, speech
-from .keywords import Result, WakeWord
+from . import keywords, listen, picture
+from .keywords import Result
 
 VOICE = "en-us"
 # A phrase that must not trigger any model.
@@ -98,8 +100,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         nargs="+",
-        default=[keywords.NAMES[0], "alexa"],
-        choices=keywords.NAMES,
+        default=[wake_words.NAMES[0], "alexa"],
+        choices=wake_words.NAMES,
         help="wake words to listen for at the same time (default: okay_nabu alexa)",
     )
     parser.add_argument("--voice", default=VOICE, help="espeak-ng's voice (default: %(default)s)")
@@ -124,7 +126,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run the demo."""
-    chosen = [keywords.load(name) for name in dict.fromkeys(args.model)]
+    chosen = [wake_words.load(name) for name in dict.fromkeys(args.model)]
     sounds = _sounds(args, chosen[0], ui)
     expected = [_expected(chosen, sound.rows) for sound in sounds]
     folder = args.output or paths.work("demo")
@@ -295,7 +297,7 @@ def _on_board(
 def _features(lines: Sequence[str]) -> Array:
     """The features that a board has shown."""
     try:
-        numbers = np.frombuffer(bytes.fromhex("".join(lines)), ">u2").reshape(-1, keywords.BANDS)
+        numbers = np.frombuffer(bytes.fromhex("".join(lines)), ">u2").reshape(-1, wake_words.BANDS)
     except ValueError as error:
         raise BoardError(f"the board showed no rows of features: {error}") from error
     return (numbers * keywords.STEP).astype(np.float32)

@@ -8,8 +8,9 @@ import numpy as np
 
 from ...base.svg import MEMORIES, STYLE, UNITS
 from ...model.arrays import Array
-from .keywords import Result, WakeWord
-from .speech import RATE
+from ...model.samples.speech import RATE
+from ...model.samples.wake_words import WakeWord
+from .keywords import Result
 
 WIDTH, TOP, WAVE, CURVE, GAP, MARGIN = 860, 44, 70, 90, 26, 16
 _EXTRA = """

@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The board that is a WebAssembly instance, in node."""
 
-OFFERS = {"runner": {"web": "runner:WebRunner"}, "command": {"web": "command"}}
+OFFERS = {
+    "place": {"web": "the board of `make web` in node"},
+    "runner": {"web": "runner:WebRunner"},
+    "command": {"web": "command"},
+}

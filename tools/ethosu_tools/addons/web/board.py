@@ -23,6 +23,11 @@ _LOG_BYTES = 2000
 ROMFS_BYTES = 0x2000100
 
 
+def image_file() -> Path:
+    """The firmware of board WEB."""
+    return paths.built(paths.root() / "build/firmware/WEB/ethosu.wasm", "web")
+
+
 class WebBoard(Closeable):
     """A running board; `port` works with `--on` and mpremote."""
 
@@ -42,7 +47,7 @@ class WebBoard(Closeable):
                 "node, which runs the board WEB, is not installed; on Debian: apt-get install "
                 "nodejs"
             )
-        words = [node, str(paths.web_runner()), str(paths.web_image())]
+        words = [node, str(paths.root() / "tools/web/board/js/node.mjs"), str(image_file())]
         self._folder = tempfile.TemporaryDirectory(prefix="ethosu-web-")
         file = Path(self._folder.name) / "rom.img"
         file.write_bytes(image)

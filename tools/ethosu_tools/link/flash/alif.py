@@ -175,7 +175,7 @@ def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
             raise SetupError(MISSING)
         _refuse_another_chip(toolkit, settings)
         if toolkit.suffix:
-            kit = other_python.KITS[KIT]
+            kit = other_python.kits()[KIT]
             other_python.require(python, kit.probe, kit.title, KIT)
         if toolkit.of_micropython:
             request.needs_port()

@@ -262,7 +262,7 @@ def test_a_dynamic_batch_is_said(ethosu, tmp_path):
 @pytest.mark.parametrize("words", [[], ["--float-io"]])
 def test_the_real_exporter_is_exact(ethosu, tmp_path, words):
     """The page's keyword spotter: outputs equal those of the quantised graph in PyTorch."""
-    spotter = pages.file("modules/ethosu/docs/pytorch.md", "kws.py")
+    spotter = pages.file("modules/ethosu/executorch/pytorch.md", "kws.py")
     code, out, err = export(ethosu, tmp_path, spotter, *words)
     assert code == 0, err
     (row,) = json.loads(out)["proof"]["outputs"]

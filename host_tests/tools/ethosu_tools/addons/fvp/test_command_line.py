@@ -191,8 +191,8 @@ def test_wrong_words(words, message):
 
 def test_the_page_has_all_parameters(repo):
     """Those of SSE-300, each UART's for UART 0; other models have another path."""
-    page = (repo / "docs/fvp.md").read_text()
-    table = page.partition("### Parameters")[2].partition("### ")[0]
+    page = (repo / "tools/ethosu_tools/addons/fvp/README.md").read_text()
+    table = page.partition("## Parameters")[2].partition("## ")[0]
     named = set(
         re.findall(r"`([\w-]+(?:\.[\w-]+)+)`", "".join(re.findall(r"^\|(.*?)\|", table, re.M)))
     )

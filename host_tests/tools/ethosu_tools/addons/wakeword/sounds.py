@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from ethosu_tools.addons.wakeword import keywords, speech
 from ethosu_tools.model.arrays import Array
+from ethosu_tools.model.samples import speech, wake_words
 
 VOICES = (
     *("en-us", "en-us+f3", "en-us+m3", "en-us+f1"),
@@ -47,7 +47,7 @@ class Clip:
     spoken: bool
 
 
-def clips(word: keywords.WakeWord) -> Iterator[Clip]:
+def clips(word: wake_words.WakeWord) -> Iterator[Clip]:
     """All sounds, endlessly: the word in each voice, then other sentences and noise alone."""
     random = np.random.default_rng(0)
     for voice in VOICES:

@@ -18,6 +18,7 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
+from ethosu_tools.model.samples import wake_words
 
 ON_SIM = ("--on", "sim")
 
@@ -40,7 +41,7 @@ def test_the_simulated_npu_detects_its_word_and_no_other(run_demo, text, voice):
     data = run_demo(*ON_SIM, "--say", text, "--voice", voice)
     (sound,) = data["sounds"]
     for name, result in sound["words"].items():
-        assert (result["detected_at"] is not None) == (text == keywords.load(name).phrase)
+        assert (result["detected_at"] is not None) == (text == wake_words.load(name).phrase)
     raw = [each for result in sound["words"].values() for each in result["raw"]]
     assert data["equal_to_reference"] == len(raw) > 120
 
@@ -68,7 +69,7 @@ def test_the_printed_follow_up_commands_work(run_demo, board_npu):
 
 
 def test_each_line_to_type_fits_a_terminal():
-    words = [keywords.load(name) for name in keywords.NAMES]
+    words = [wake_words.load(name) for name in wake_words.NAMES]
     typed = "\n".join([command.IMPORTS, command.command(words, "okay_nabu.wav")])
     for line in typed.splitlines():
         assert len(line) <= 80, line

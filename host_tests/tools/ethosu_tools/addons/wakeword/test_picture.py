@@ -5,7 +5,8 @@ import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
-from ethosu_tools.addons.wakeword import keywords, picture, speech
+from ethosu_tools.addons.wakeword import keywords, picture
+from ethosu_tools.model.samples import speech, wake_words
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -16,7 +17,7 @@ def result(means, at=None):
 
 
 def drawn(heard):
-    words = [keywords.load("okay_nabu"), keywords.load("alexa")]
+    words = [wake_words.load("okay_nabu"), wake_words.load("alexa")]
     return ET.fromstring(picture.draw("npu <of> a board", words, heard))
 
 

@@ -12,7 +12,8 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from ethosu_tools.addons.wakeword import keywords, speech
+from ethosu_tools.addons.wakeword import keywords
+from ethosu_tools.model.samples import speech, wake_words
 from ethosu_tools.sim.simulation import Simulation
 from pymicro_wakeword import MicroWakeWord, MicroWakeWordFeatures, Model
 
@@ -37,7 +38,7 @@ def theirs(word, samples):
 @pytest.fixture
 def tally(run, compiled):  # noqa: F811
     """Count the results for this many minutes of sounds, by presence of the word and noise."""
-    word = keywords.load("okay_nabu")
+    word = wake_words.load("okay_nabu")
 
     def count(minutes):
         rows, seconds, worst = defaultdict(Counter), 0.0, 0.0
@@ -92,7 +93,7 @@ def test_half_an_hour_is_detected_as_by_pymicro_wakeword(tally):
 
 
 def test_the_same_sounds_come_each_time():
-    word = keywords.load("okay_nabu")
+    word = wake_words.load("okay_nabu")
     first, again = sounds.clips(word), sounds.clips(word)
     for _ in range(7):
         one, other = next(first), next(again)

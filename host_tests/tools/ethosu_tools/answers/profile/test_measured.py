@@ -5,12 +5,12 @@ import json
 
 import pytest
 from ethosu_tools import boards
-from ethosu_tools.addons.wakeword import keywords
 from ethosu_tools.answers.profile import measured
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import Board
 from ethosu_tools.link.emulator import qemu
 from ethosu_tools.model import make_model
+from ethosu_tools.model.samples import wake_words
 
 
 def profiled(ethosu, *words):
@@ -41,7 +41,7 @@ def test_an_emulated_board_repeats_its_figures(ethosu, small_models, compiled, n
 
 def test_a_model_that_others_trained_is_measured_exactly(ethosu):
     """A streaming one, whose variables the CPU copies."""
-    path = keywords.load("okay_nabu").model
+    path = wake_words.load("okay_nabu").model
     words = path, "--board", "MPS3_AN547"
     data, again = profiled(ethosu, *words), profiled(ethosu, *words)
     assert data == again and data["npu_cycles"] > data["cpu_instructions"] > 3000

@@ -75,7 +75,7 @@ def data_home(tmp_path_factory):
 
 def other_python_kit():
     """The name of the environment for the toolkit."""
-    return next(name for name, kit in other_python.KITS.items() if "Alif" in kit.title)
+    return next(name for name, kit in other_python.kits().items() if "Alif" in kit.title)
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import wave
 from pathlib import Path
 
 import numpy as np
-from ethosu_tools.addons.wakeword import keywords, speech
 from ethosu_tools.compile.vela import compile_model
 from ethosu_tools.model import make_model
+from ethosu_tools.model.samples import speech, wake_words
 from ethosu_tools.model.tflite.merged import merge
 from ethosu_tools.sim import selftest
 
@@ -33,7 +33,7 @@ def files(npu: str = NPU) -> dict[str, bytes]:
     models: dict[str, bytes] = {}
     with tempfile.TemporaryDirectory(prefix="ethosu-") as name:
         folder = Path(name)
-        sources = {"okay_nabu": keywords.load("okay_nabu").model}
+        sources = {"okay_nabu": wake_words.load("okay_nabu").model}
         for model, make in make_model.MODELS.items():
             sources[model] = folder / f"{model}.tflite"
             sources[model].write_bytes(make())

@@ -6,8 +6,8 @@ import subprocess
 
 import numpy as np
 import pytest
-from ethosu_tools.addons.wakeword import speech
 from ethosu_tools.base.errors import InputError
+from ethosu_tools.model.samples import speech
 
 
 @pytest.fixture

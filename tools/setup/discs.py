@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An emulated board finds discs in a picture: `python tools/web/discs.py found.png`.
+"""An emulated board finds discs in a picture: `python tools/setup/discs.py found.png`.
 
 With a folder in the place of found.png, it only writes the example's files for /rom there.
 

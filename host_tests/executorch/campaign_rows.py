@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Start corpus of the campaign on ExecuTorch programs: a folder of small .pte files.
+"""The campaigns on ExecuTorch programs, and their start corpus: a folder of small .pte files.
 
 Delegates inline, in segments and in data files, for each NPU and memory layout, with integer and
 float inputs and outputs, bundles, and CPU operators. libFuzzer mutates the program's tables, a
@@ -9,10 +9,13 @@ delegate's blocks, or its command stream.
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from ethosu_tools.model.make_model import MODELS
 
+from host_tests.campaigns.common import Row
+from host_tests.campaigns.loading import Loading
 from host_tests.kit import sharing, vela_once
 from host_tests.modules.ethosu.executorch import (
     cortex_m,
@@ -77,3 +80,16 @@ def _compile(model: Path, options: tuple[str, ...]) -> VelaBinary:
         options = (*options, "--output-format", "raw", "--output-dir", folder)
         vela_once.run_vela(model, options)
         return made.binary(Path(folder) / f"{model.stem}_vela.npz")
+
+
+def campaign(target: str, bits: int, longest: int = Loading.longest) -> Loading:
+    """Damaged programs, or programs with damaged delegates."""
+    options = ("-DRUN_EVERY=8", *(["-DDELEGATES=1"] if target == DELEGATES else []))
+    return Loading(corpus(), target, bits, longest, options)
+
+
+ROWS = {
+    f"{target}{bits if bits == 32 else ''}": Row(partial(campaign, target, bits), 10_000_000)
+    for target in (NAME, DELEGATES)
+    for bits in (64, 32)
+}

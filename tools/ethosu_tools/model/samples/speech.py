@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.errors import InputError, SetupError
 from ...base.files import read_whole
-from ...model.arrays import Array
+from ..arrays import Array
 
 RATE = 16000
 
