@@ -123,7 +123,7 @@ static inline void run_blocks(block_t *const *blocks, uint32_t largest,
 bool npu_has_avx512(void)
 {
     return !NPU_NO_AVX512 && __builtin_cpu_supports("avx512vnni") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 
 void npu_dot_avx512(const struct npu_dot_run *runs, uint32_t run_count, size_t pixel_step,

@@ -306,7 +306,10 @@ static npu_scale_brick_t *choose_kernel(void)
     return npu_scale_brick_neon;
 #endif
 #ifdef NPU_X86_KERNELS
-    if (!npu_has_avx512() && npu_has_avx2()) {
+    if (npu_has_avx512()) {
+        return npu_scale_brick_avx512;
+    }
+    if (npu_has_avx2()) {
         return npu_scale_brick_avx2;
     }
 #endif

@@ -68,6 +68,7 @@ struct npu_requant {
 };
 
 npu_scale_brick_t npu_scale_brick_avx2;
+npu_scale_brick_t npu_scale_brick_avx512;
 npu_scale_brick_t npu_scale_brick_neon;
 
 /**
