@@ -18,6 +18,7 @@ enum {
     WEIGHT_LIMIT = 255,
     RUN_MAX = 256,      /**< inputs of a run: safe for any 16-bit input */
     BLOCK_PIXELS = 256, /**< computed together so that their sums stay in the L1 cache */
+    BRICKS = 2,         /**< of each pixel, likewise */
 };
 
 struct conv {
@@ -47,10 +48,12 @@ struct layout {
     struct npu_dot_run *dots;
     size_t inputs; /**< of all runs */
     uint32_t run_count;
-    size_t pairs;           /**< of all runs */
-    int64_t sum_limit;      /**< inputs that one 32-bit sum may cover */
-    const void *packed;     /**< [channel block][run][pair][lanes][2], of int16_t or int8_t */
-    npu_dot_bytes_t *bytes; /**< sums those of int8_t, of the only pixel; else NULL */
+    size_t pairs, quad_count; /**< of all runs */
+    int64_t sum_limit;        /**< inputs that one 32-bit sum may cover */
+    enum npu_packing packing;
+    const void *packed; /**< [channel block][run][pair][lanes][2], or as npu_dot_quads() wants */
+    size_t brick_bytes; /**< of a channel block */
+    struct npu_dot_quads_run *quads; /**< in place of dots */
 };
 
 static size_t divide_up(size_t value, size_t unit)
@@ -81,6 +84,7 @@ static void add_runs(struct layout *layout, uint32_t ky, uint32_t offset, uint32
         uint32_t length = inputs < RUN_MAX ? inputs : RUN_MAX;
         layout->runs[layout->run_count++] = (struct run){ky, offset, length, weight};
         layout->pairs += divide_up(length, NPU_DOT_PAIR);
+        layout->quad_count += divide_up(length, NPU_DOT_QUAD);
         layout->inputs += length;
         offset += length;
         weight += length;
@@ -102,7 +106,9 @@ static bool make_runs(struct npu *npu, const struct npu_op *op, struct layout *l
     if (layout->runs == NULL) {
         return false;
     }
+    _Static_assert(sizeof *layout->quads == sizeof *layout->dots, "one takes the other's place");
     layout->dots = (struct npu_dot_run *)(void *)(layout->runs + count);
+    layout->quads = (struct npu_dot_quads_run *)(void *)(layout->runs + count);
     for (uint32_t ky = 0; ky < kernel->height; ky++) {
         for (uint32_t piece = 0; piece < pieces; piece++) {
             uint32_t offset = piece * kernel->dilation_x * depth;
@@ -136,59 +142,119 @@ static bool has_one_pixel(const struct npu_op *op)
     return op->output.map.height == 1 && op->output.map.width == 1;
 }
 
-/** Can the weights be packed as bytes, and is there a kernel for them? */
 static bool fit_bytes(const struct conv *conv)
 {
     const size_t count = conv->op->weights.count;
-    bool fit = npu_dot_bytes() != NULL && conv->constant != NULL && has_one_pixel(conv->op);
+    bool fit = true;
     for (size_t i = 0; i < count && fit; i++) {
         fit = conv->weights[i] == (int8_t)conv->weights[i];
     }
     return fit;
 }
 
+/** The fastest packing, provided that the weights fit. */
+static enum npu_packing best_packing(const struct conv *conv)
+{
+    const struct npu_feature_map *ifm = &conv->op->ifm;
+    int32_t zero = npu_map_zero_8(ifm);
+    if (conv->constant == NULL) {
+        return NPU_PACKED_WORDS;
+    }
+    if (conv->quick && npu_dot_quads() != NULL && ifm->bits == 8 && zero == (uint8_t)zero) {
+        return NPU_PACKED_QUADS;
+    }
+    return npu_dot_bytes() != NULL && has_one_pixel(conv->op) ? NPU_PACKED_BYTES : NPU_PACKED_WORDS;
+}
+
+/** Set what depends on the packing. */
+static void set_packing(struct layout *layout, enum npu_packing packing)
+{
+    bool quads = packing == NPU_PACKED_QUADS;
+    size_t inputs = quads ? layout->quad_count * NPU_DOT_QUAD : layout->pairs * NPU_DOT_PAIR;
+    size_t size = packing == NPU_PACKED_WORDS ? sizeof(int16_t) : sizeof(int8_t);
+    layout->packing = packing;
+    layout->brick_bytes = (inputs * size + (quads ? sizeof(int32_t) : 0)) * NPU_DOT_LANES;
+}
+
+/** Were the weights packed so, for the same zero point? */
+static bool is_packed(const struct conv *conv, const struct layout *layout)
+{
+    const struct npu_weights *constant = conv->constant;
+    return constant != NULL && constant->packed != NULL && constant->packing == layout->packing &&
+           constant->packed_bytes == conv->bricks * layout->brick_bytes &&
+           (constant->packing != NPU_PACKED_QUADS ||
+            constant->packed_zero == npu_map_zero_8(&conv->op->ifm));
+}
+
+/** Interleave the weights of a channel: units of some inputs. */
+static void pack_channel(const struct layout *layout, const int16_t *source, size_t unit,
+                         int8_t *bytes, int16_t *words)
+{
+    size_t target = 0;
+    for (uint32_t r = 0; r < layout->run_count; r++) {
+        const struct run *run = &layout->runs[r];
+        for (uint32_t i = 0; i < run->inputs; i++) {
+            size_t at = target + i / unit * NPU_DOT_LANES * unit + i % unit;
+            if (words != NULL) {
+                words[at] = source[run->weight + i];
+            } else {
+                bytes[at] = (int8_t)source[run->weight + i];
+            }
+        }
+        target += divide_up(run->inputs, unit) * NPU_DOT_LANES * unit;
+    }
+}
+
+/** The sum that a channel's products with the zero point add to. */
+static int32_t zero_sum(const int16_t *weights, size_t count, int32_t zero)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum -= weights[i] * zero;
+    }
+    return (int32_t)sum;
+}
+
 /** Interleave the weights for the kernels, padded with 0. */
 static bool pack_weights(struct npu *npu, const struct conv *conv, struct layout *layout)
 {
-    size_t channels = conv->op->output.map.depth;
-    size_t blocks = divide_up(channels, NPU_DOT_LANES);
-    size_t per_block = layout->pairs * NPU_DOT_LANES * NPU_DOT_PAIR;
     size_t per_channel = (size_t)npu_kernel_taps(&conv->op->kernel) * conv->op->ifm.depth;
     struct npu_weights *constant = conv->constant;
-    if (constant != NULL && constant->packed != NULL &&
-        (!constant->bytes || has_one_pixel(conv->op))) {
+    set_packing(layout, best_packing(conv));
+    bool words = layout->packing == NPU_PACKED_WORDS;
+    if (!words && !is_packed(conv, layout)) {
+        /* Words stay words: for operations that share them, and if not all weights fit. */
+        bool stay = constant->packed != NULL && constant->packing == NPU_PACKED_WORDS;
+        words = stay || !fit_bytes(conv);
+        set_packing(layout, words ? NPU_PACKED_WORDS : layout->packing);
+    }
+    if (is_packed(conv, layout)) {
         layout->packed = constant->packed;
-        layout->bytes = constant->bytes ? npu_dot_bytes() : NULL;
         return true;
     }
-    bool fit = fit_bytes(conv);
-    size_t size = fit ? sizeof(int8_t) : sizeof(int16_t);
-    layout->bytes = fit ? npu_dot_bytes() : NULL;
-    int16_t *packed = get_packed(npu, conv, blocks * per_block * size);
-    int8_t *bytes = (int8_t *)packed;
+    uint8_t *packed = get_packed(npu, conv, conv->bricks * layout->brick_bytes);
     layout->packed = packed;
     if (packed == NULL) {
         return false;
     }
+    bool quads = layout->packing == NPU_PACKED_QUADS;
+    int32_t zero = quads ? npu_map_zero_8(&conv->op->ifm) : 0;
+    size_t unit = quads ? NPU_DOT_QUAD : NPU_DOT_PAIR;
     if (constant != NULL) {
-        constant->bytes = fit;
+        constant->packing = layout->packing;
+        constant->packed_zero = zero;
     }
-    for (size_t channel = 0; channel < channels; channel++) {
+    for (size_t channel = 0; channel < conv->op->output.map.depth; channel++) {
         const int16_t *source = conv->weights + channel * per_channel;
-        size_t target =
-            channel / NPU_DOT_LANES * per_block + channel % NPU_DOT_LANES * NPU_DOT_PAIR;
-        for (uint32_t r = 0; r < layout->run_count; r++) {
-            const struct run *run = &layout->runs[r];
-            for (uint32_t i = 0; i < run->inputs; i++) {
-                size_t at = target + (size_t)(i / 2) * NPU_DOT_LANES * 2 + i % 2;
-                if (fit) {
-                    bytes[at] = (int8_t)source[run->weight + i];
-                } else {
-                    packed[at] = source[run->weight + i];
-                }
-            }
-            target += divide_up(run->inputs, 2) * NPU_DOT_LANES * 2;
+        size_t lane = channel % NPU_DOT_LANES;
+        uint8_t *brick = packed + channel / NPU_DOT_LANES * layout->brick_bytes;
+        if (quads) {
+            int32_t first = zero_sum(source, per_channel, zero);
+            memcpy(brick + lane * sizeof first, &first, sizeof first);
+            brick += NPU_DOT_LANES * sizeof first;
         }
+        pack_channel(layout, source, unit, (int8_t *)brick + lane * unit,
+                     words ? (int16_t *)(void *)brick + lane * unit : NULL);
     }
     return true;
 }
@@ -199,9 +265,15 @@ static void set_inputs(const struct conv *conv, struct layout *layout, uint32_t 
     const struct npu_kernel_window *window = &conv->window;
     size_t start = npu_kernel_window_offset(window, ox, 0);
     for (uint32_t r = 0; r < layout->run_count; r++) {
-        const int16_t *row = npu_kernel_window_row(window, oy, layout->runs[r].ky);
-        layout->dots[r].input = row + start + layout->runs[r].offset;
-        layout->dots[r].pairs = (uint32_t)divide_up(layout->runs[r].inputs, 2);
+        const void *row = npu_kernel_window_row(window, oy, layout->runs[r].ky);
+        size_t offset = start + layout->runs[r].offset;
+        if (layout->packing == NPU_PACKED_QUADS) {
+            layout->quads[r].input = (const uint8_t *)row + offset;
+            layout->quads[r].quads = (uint32_t)divide_up(layout->runs[r].inputs, NPU_DOT_QUAD);
+            continue;
+        }
+        layout->dots[r].input = (const int16_t *)row + offset;
+        layout->dots[r].pairs = (uint32_t)divide_up(layout->runs[r].inputs, NPU_DOT_PAIR);
     }
 }
 
@@ -226,8 +298,8 @@ static void sum_runs(const struct conv *conv, const struct layout *layout, uint3
                      int32_t *sums)
 {
     size_t first = (brick * layout->pairs + pairs_before) * NPU_DOT_LANES * NPU_DOT_PAIR;
-    if (layout->bytes != NULL) {
-        layout->bytes(layout->dots + run, runs, (const int8_t *)layout->packed + first, 1, sums);
+    if (layout->packing == NPU_PACKED_BYTES) {
+        npu_dot_bytes()(layout->dots + run, runs, (const int8_t *)layout->packed + first, 1, sums);
         return;
     }
     const int16_t *weights = (const int16_t *)layout->packed + first;
@@ -266,6 +338,38 @@ static void accumulate(const struct conv *conv, const struct layout *layout, uin
     }
 }
 
+/** 32-bit sums of count pixels and all runs: [bricks][count][lanes], from a brick on. */
+static void sum_bricks(const struct conv *conv, const struct layout *layout, size_t brick,
+                       size_t bricks, uint32_t count, int32_t *sums)
+{
+    const int8_t *weights = (const int8_t *)layout->packed + brick * layout->brick_bytes;
+    size_t pixel_step = npu_kernel_window_offset(&conv->window, 1, 0);
+    switch (layout->packing) {
+    case NPU_PACKED_QUADS:
+        npu_dot_quads()(layout->quads, layout->run_count, pixel_step, weights, layout->brick_bytes,
+                        bricks, count, sums);
+        break;
+    case NPU_PACKED_BYTES:
+        npu_dot_bytes()(layout->dots, layout->run_count, weights, bricks, sums);
+        break;
+    case NPU_PACKED_WORDS:
+        for (size_t i = 0; i < bricks; i++) {
+            sum_runs(conv, layout, 0, layout->run_count, 0, brick + i, count,
+                     sums + i * count * NPU_BRICK);
+        }
+    }
+}
+
+/** The number of bricks to sum together, from a brick on. */
+static size_t bricks_together(const struct conv *conv, const struct layout *layout, size_t brick)
+{
+    size_t rest = conv->bricks - brick;
+    if (layout->packing == NPU_PACKED_WORDS) {
+        return 1;
+    }
+    return has_one_pixel(conv->op) || rest < BRICKS ? rest : BRICKS;
+}
+
 /** The exact path for inputs wider than 16 bits. */
 static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, uint32_t count,
                             int64_t *acc)
@@ -300,16 +404,12 @@ static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct l
         return 0;
     }
     set_inputs(conv, layout, oy, ox);
-    if (layout->bytes != NULL) {
-        layout->bytes(layout->dots, layout->run_count, layout->packed, conv->bricks, sums);
-        for (size_t brick = 0; brick < conv->bricks; brick++) {
-            npu_requant_store(&conv->requant, &span, brick, sums + brick * NPU_BRICK);
+    for (size_t brick = 0, bricks; brick < conv->bricks; brick += bricks) {
+        bricks = bricks_together(conv, layout, brick);
+        sum_bricks(conv, layout, brick, bricks, span.pixels, sums);
+        for (size_t i = 0; i < bricks; i++) {
+            npu_requant_store(&conv->requant, &span, brick + i, sums + i * span.pixels * NPU_BRICK);
         }
-        return span.pixels;
-    }
-    for (size_t brick = 0; brick < conv->bricks; brick++) {
-        sum_runs(conv, layout, 0, layout->run_count, 0, brick, span.pixels, sums);
-        npu_requant_store(&conv->requant, &span, brick, sums);
     }
     return span.pixels;
 }
@@ -326,11 +426,12 @@ static bool write_joined(struct npu *npu, const struct conv *conv, struct layout
         }
     }
     set_inputs(conv, layout, oy, 0);
-    for (size_t brick = 0; brick < conv->bricks; brick++) {
-        sum_runs(conv, layout, 0, layout->run_count, 0, brick, rows * ofm->width, sums);
-        for (uint32_t row = 0; row < rows; row++) {
-            npu_requant_store(&conv->requant, &spans[row], brick,
-                              sums + (size_t)row * ofm->width * NPU_BRICK);
+    for (size_t brick = 0, bricks; brick < conv->bricks; brick += bricks) {
+        bricks = bricks_together(conv, layout, brick);
+        sum_bricks(conv, layout, brick, bricks, rows * ofm->width, sums);
+        for (size_t i = 0; i < bricks * rows; i++) {
+            npu_requant_store(&conv->requant, &spans[i % rows], brick + i / rows,
+                              sums + i * ofm->width * NPU_BRICK);
         }
     }
     return !npu_should_abort(npu);
@@ -343,7 +444,7 @@ static uint32_t write_exactly(struct npu *npu, const struct conv *conv, struct l
     if (!npu_accumulators_start(npu, &conv->accumulators, oy, ox, count, acc)) {
         return 0;
     }
-    if (conv->window.narrow) {
+    if (conv->window.element == NPU_ROW_16) {
         set_inputs(conv, layout, oy, ox);
         accumulate(conv, layout, count, acc, sums);
     } else {
@@ -361,7 +462,7 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct layout *layout)
 {
     const struct npu_feature_map *ofm = &conv->op->output.map;
     int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, BLOCK_PIXELS, ofm->depth * sizeof *acc);
-    size_t most = conv->bricks > BLOCK_PIXELS ? conv->bricks : BLOCK_PIXELS;
+    size_t most = conv->bricks > BRICKS * BLOCK_PIXELS ? conv->bricks : BRICKS * BLOCK_PIXELS;
     int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, most, NPU_BRICK * sizeof *sums);
     if (acc == NULL || sums == NULL) {
         return false;
@@ -419,21 +520,29 @@ static bool load_weights(struct npu *npu, struct conv *conv, bool *narrow)
 }
 
 /** Decide whether and how to use npu_dot(). */
-static bool make_layout(struct npu *npu, struct conv *conv, struct layout *layout)
+static bool make_layout(struct npu *npu, struct conv *conv, bool narrow, struct layout *layout)
 {
     const struct npu_op *op = conv->op;
-    if (!conv->window.narrow) {
+    if (!narrow) {
         return true;
     }
     layout->sum_limit = npu_sum_limit(&op->ifm);
-    if (!make_runs(npu, op, layout) || !pack_weights(npu, conv, layout)) {
+    if (!make_runs(npu, op, layout)) {
         return false;
     }
     conv->quick = (int64_t)layout->inputs <= layout->sum_limit &&
                   npu_accumulators_plain(&op->accumulators) &&
                   npu_requant_open_channels(npu, &conv->requant, op, &conv->records, conv->constant,
                                             npu_largest_sum(&op->ifm, layout->inputs));
-    return true;
+    return pack_weights(npu, conv, layout);
+}
+
+static enum npu_row_element row_element(bool narrow, const struct layout *layout)
+{
+    if (!narrow) {
+        return NPU_ROW_32;
+    }
+    return layout->packing == NPU_PACKED_QUADS ? NPU_ROW_8 : NPU_ROW_16;
 }
 
 /** The exact path needs all scales. */
@@ -448,10 +557,11 @@ static bool execute(struct npu *npu, const struct npu_op *op)
     struct conv conv = {.op = op, .bricks = divide_up(op->output.map.depth, NPU_BRICK)};
     struct layout layout = {0};
     bool narrow = false;
-    return load_weights(npu, &conv, &narrow) &&
-           npu_kernel_window_open(npu, &op->kernel, &op->ifm, narrow, &conv.window) &&
-           npu_accumulators_open(npu, op, &conv.accumulators) && make_layout(npu, &conv, &layout) &&
-           load_scales(npu, &conv) && run_rows(npu, &conv, &layout);
+    return load_weights(npu, &conv, &narrow) && make_layout(npu, &conv, narrow, &layout) &&
+           npu_kernel_window_open(npu, &op->kernel, &op->ifm, row_element(narrow, &layout),
+                                  &conv.window) &&
+           npu_accumulators_open(npu, op, &conv.accumulators) && load_scales(npu, &conv) &&
+           run_rows(npu, &conv, &layout);
 }
 
 bool npu_decode_conv(struct npu *npu, struct npu_op *op)

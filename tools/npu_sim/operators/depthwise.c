@@ -120,7 +120,7 @@ static bool write_row_exactly(struct npu *npu, const struct depthwise *depthwise
         if (npu_should_abort(npu)) {
             return false;
         }
-        if (depthwise->window.narrow) {
+        if (depthwise->window.element == NPU_ROW_16) {
             npu_kernel_window_inputs(&depthwise->window, oy, ox, depthwise->inputs);
             accumulate(depthwise, acc + ox * channels, sums);
         } else {
@@ -169,7 +169,8 @@ static bool open_operation(struct npu *npu, struct depthwise *depthwise)
     depthwise->inputs =
         npu_scratch_get(npu, NPU_BUFFER_RUNS, depthwise->taps, sizeof *depthwise->inputs);
     return depthwise->inputs != NULL && npu_scales_map(npu, op, &depthwise->records) &&
-           npu_kernel_window_open(npu, &op->kernel, &op->ifm, npu_map_fits_16(&op->ifm),
+           npu_kernel_window_open(npu, &op->kernel, &op->ifm,
+                                  npu_map_fits_16(&op->ifm) ? NPU_ROW_16 : NPU_ROW_32,
                                   &depthwise->window) &&
            npu_accumulators_open(npu, op, &depthwise->accumulators);
 }
@@ -179,7 +180,7 @@ static bool choose_way(struct npu *npu, struct depthwise *depthwise, struct npu_
 {
     const struct npu_op *op = depthwise->op;
     depthwise->quick =
-        depthwise->taps_per_sum == depthwise->taps && depthwise->window.narrow &&
+        depthwise->taps_per_sum == depthwise->taps && depthwise->window.element == NPU_ROW_16 &&
         npu_accumulators_plain(&op->accumulators) &&
         npu_requant_open_channels(npu, &depthwise->requant, op, &depthwise->records, weights,
                                   npu_largest_sum(&op->ifm, depthwise->taps));
