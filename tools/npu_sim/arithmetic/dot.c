@@ -116,3 +116,12 @@ void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, size_t first
 #endif
     run(inputs, taps, first, pixel_step, weights, weight_step, pixels, sums);
 }
+
+npu_dot_depthwise_quads_t *npu_dot_depthwise_quads(void)
+{
+#ifdef NPU_X86_KERNELS
+    return npu_has_avx512() ? npu_dot_depthwise_quads_avx512 : NULL;
+#else
+    return NULL;
+#endif
+}

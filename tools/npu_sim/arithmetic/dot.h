@@ -102,4 +102,16 @@ typedef void npu_dot_depthwise_t(const int16_t *const *inputs, uint32_t taps, si
 /** The best implementation for this CPU. */
 npu_dot_depthwise_t npu_dot_depthwise;
 
+/**
+ * The same for inputs and weights of 8 bits, as in npu_dot_quads(): the taps in fours.
+ *
+ * @param weights  of the brick: int32_t [NPU_DOT_LANES], then [quad of taps][NPU_DOT_LANES][4]
+ */
+typedef void npu_dot_depthwise_quads_t(const uint8_t *const *inputs, uint32_t taps, size_t first,
+                                       size_t pixel_step, const int8_t *weights, uint32_t pixels,
+                                       int32_t *sums);
+
+/** The implementation for this CPU; NULL if it has none. */
+npu_dot_depthwise_quads_t *npu_dot_depthwise_quads(void);
+
 #endif

@@ -369,4 +369,65 @@ void npu_dot_depthwise_avx2(const int16_t *const *inputs, uint32_t taps, size_t 
     }
 }
 
+AVX512 INLINE __m128i load_brick(const uint8_t *from)
+{
+    return _mm_loadu_si128((const void *)from);
+}
+
+/** The inputs of at most 4 taps, those of a channel side by side; the last one is repeated. */
+AVX512 INLINE __m512i load_taps(const uint8_t *const *inputs, uint32_t taps, size_t first)
+{
+    /* Transposes 4x4 elements: in fours of channels across the vector, then the bytes of each. */
+    const __m512i fours = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i bytes = _mm512_set4_epi32(0x0F0B0703, 0x0E0A0602, 0x0D090501, 0x0C080400);
+    __m512i rows = _mm512_castsi128_si512(load_brick(inputs[0] + first));
+    if (taps == 1) {
+        rows = _mm512_broadcast_i32x4(_mm512_castsi512_si128(rows));
+    } else {
+        __m256i low =
+            _mm256_inserti128_si256(_mm512_castsi512_si256(rows), load_brick(inputs[1] + first), 1);
+        __m256i high = _mm256_castsi128_si256(load_brick(inputs[taps > 2 ? 2 : 1] + first));
+        high = _mm256_inserti128_si256(high, load_brick(inputs[taps - 1] + first), 1);
+        rows = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    }
+    return _mm512_shuffle_epi8(_mm512_permutexvar_epi32(fours, rows), bytes);
+}
+
+AVX512 void npu_dot_depthwise_quads_avx512(const uint8_t *const *inputs, uint32_t taps,
+                                           size_t first, size_t pixel_step, const int8_t *weights,
+                                           uint32_t pixels, int32_t *sums)
+{
+    const __m512i start = _mm512_loadu_si512(weights);
+    const int8_t *const packed = weights + sizeof start;
+    /* Two pixels share the loads of the weights. */
+    for (uint32_t left = pixels; left > 0;) {
+        const size_t second = left > 1 ? first + pixel_step : first;
+        __m512i sum[2] = {start, start};
+        uint32_t tap = 0;
+        const int8_t *next = packed;
+        for (; tap + NPU_DOT_QUAD <= taps; tap += NPU_DOT_QUAD, next += sizeof start) {
+            __m512i weight = _mm512_loadu_si512(next);
+            sum[0] =
+                _mm512_dpbusd_epi32(sum[0], load_taps(inputs + tap, NPU_DOT_QUAD, first), weight);
+            sum[1] =
+                _mm512_dpbusd_epi32(sum[1], load_taps(inputs + tap, NPU_DOT_QUAD, second), weight);
+        }
+        if (tap < taps) {
+            __m512i weight = _mm512_loadu_si512(next);
+            sum[0] =
+                _mm512_dpbusd_epi32(sum[0], load_taps(inputs + tap, taps - tap, first), weight);
+            sum[1] =
+                _mm512_dpbusd_epi32(sum[1], load_taps(inputs + tap, taps - tap, second), weight);
+        }
+        _mm512_storeu_si512(sums, sum[0]);
+        if (left == 1) {
+            break;
+        }
+        _mm512_storeu_si512(sums + NPU_DOT_LANES, sum[1]);
+        left -= 2;
+        first += 2 * pixel_step;
+        sums += 2 * NPU_DOT_LANES;
+    }
+}
+
 #endif

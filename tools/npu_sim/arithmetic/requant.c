@@ -82,6 +82,8 @@ static bool fill_channel(struct npu_requant_brick *brick, size_t channel,
     parts->whole = parts->whole || factor.whole != 0;
     parts->fraction = parts->fraction || factor.fraction != 0;
     parts->second = parts->second || brick->second_shift[channel] != 0;
+    uint64_t before = zero_point << brick->second_shift[channel];
+    parts->apart = parts->apart || high + second_half + before > INT32_MAX;
     return true;
 }
 

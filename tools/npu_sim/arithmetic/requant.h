@@ -41,6 +41,7 @@ struct npu_requant_brick {
 struct npu_requant_parts {
     bool whole, fraction;
     bool second; /**< a second step that rounds or shifts */
+    bool apart;  /**< the zero point cannot be added before the second step */
 };
 
 struct npu_requant;

@@ -163,17 +163,25 @@ AVX512 INLINE void scale_parts(const struct npu_requant requant,
     const __m512i whole = _mm512_loadu_si512(brick->whole);
     const __m512i even_fraction = _mm512_loadu_si512(brick->fraction[0]);
     const __m512i odd_fraction = _mm512_loadu_si512(brick->fraction[1]);
-    const __m512i even_offset = _mm512_loadu_si512(brick->offset[0]);
-    const __m512i odd_offset = _mm512_loadu_si512(brick->offset[1]);
-    const __m512i half = _mm512_loadu_si512(brick->second_half);
-    const __m512i second_sign = _mm512_loadu_si512(brick->second_sign);
     const __m512i shift = _mm512_loadu_si512(brick->second_shift);
     const __m512i zero_point = _mm512_set1_epi32(requant.zero_point);
+    const __m512i one = _mm512_set1_epi32(1);
+    const __m512i second_sign = _mm512_loadu_si512(brick->second_sign);
+    const __mmask16 rounded = _mm512_test_epi32_mask(second_sign, second_sign);
+    /* The products' offsets also add what the second step needs: half, and the zero point. */
+    __m512i added = _mm512_loadu_si512(brick->second_half);
+    if (!parts.apart) {
+        added = _mm512_add_epi32(added, _mm512_sllv_epi32(zero_point, shift));
+    }
+    const __m512i even_offset =
+        _mm512_add_epi64(_mm512_loadu_si512(brick->offset[0]), _mm512_slli_epi64(added, 32));
+    const __m512i odd_offset = _mm512_add_epi64(_mm512_loadu_si512(brick->offset[1]),
+                                                _mm512_maskz_mov_epi32(0xAAAA, added));
     const __mmask16 stored = (__mmask16)((1u << channels) - 1);
     const bool limits = requant.minimum >= INT8_MIN && requant.maximum <= INT8_MAX;
     for (size_t p = 0; p < pixels; p++, values += NPU_BRICK) {
         __m512i sum = _mm512_add_epi32(_mm512_loadu_si512(values), bias);
-        __m512i high = _mm512_setzero_si512();
+        __m512i high = added;
         if (parts.fraction) {
             __m512i even = _mm512_mul_epu32(sum, even_fraction);
             __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(sum, 32), odd_fraction);
@@ -187,11 +195,13 @@ AVX512 INLINE void scale_parts(const struct npu_requant requant,
             high = _mm512_add_epi32(high, _mm512_mullo_epi32(sum, whole));
         }
         if (parts.second) {
-            __m512i sign = _mm512_and_si512(_mm512_srai_epi32(high, 31), second_sign);
-            high = _mm512_add_epi32(_mm512_add_epi32(high, half), sign);
+            __mmask16 negative = _mm512_mask_cmplt_epi32_mask(rounded, high, added);
+            high = _mm512_mask_sub_epi32(high, negative, high, one);
             high = _mm512_srav_epi32(high, shift);
         }
-        high = _mm512_add_epi32(high, zero_point);
+        if (parts.apart) {
+            high = _mm512_add_epi32(high, zero_point);
+        }
         if (out == NULL) {
             high = _mm512_max_epi32(high, _mm512_set1_epi32(requant.minimum));
             high = _mm512_min_epi32(high, _mm512_set1_epi32(requant.maximum));
@@ -214,7 +224,7 @@ AVX512 void npu_scale_brick_avx512(const struct npu_requant *requant,
 {
     /* Those of most networks get loops of their own. */
     const struct npu_requant_parts parts = requant->parts;
-    if (parts.fraction && !parts.whole) {
+    if (parts.fraction && !parts.whole && !parts.apart) {
         if (parts.second) {
             scale_parts(*requant, brick, pixels, values, out, out_step, channels,
                         (struct npu_requant_parts){.fraction = true, .second = true});

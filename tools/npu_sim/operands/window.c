@@ -146,6 +146,17 @@ void npu_kernel_window_inputs(const struct npu_kernel_window *window, uint32_t o
     }
 }
 
+void npu_kernel_window_bytes(const struct npu_kernel_window *window, uint32_t oy, uint32_t ox,
+                             const uint8_t **inputs)
+{
+    for (uint32_t ky = 0; ky < window->kernel->height; ky++) {
+        const uint8_t *row = npu_kernel_window_row(window, oy, ky);
+        for (uint32_t kx = 0; kx < window->kernel->width; kx++) {
+            *inputs++ = row + npu_kernel_window_offset(window, ox, kx);
+        }
+    }
+}
+
 static struct npu_taps taps(uint32_t start, uint32_t pad, uint32_t size, uint32_t count,
                             uint32_t dilation)
 {

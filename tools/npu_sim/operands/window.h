@@ -63,6 +63,10 @@ static inline size_t npu_kernel_window_offset(const struct npu_kernel_window *wi
 void npu_kernel_window_inputs(const struct npu_kernel_window *window, uint32_t oy, uint32_t ox,
                               const int16_t **inputs);
 
+/** The same for NPU_ROW_8. */
+void npu_kernel_window_bytes(const struct npu_kernel_window *window, uint32_t oy, uint32_t ox,
+                             const uint8_t **inputs);
+
 /** Range of taps [first, last) along one axis that are not padding. */
 struct npu_taps {
     uint32_t first, last;

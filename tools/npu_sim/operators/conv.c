@@ -17,7 +17,7 @@ enum {
     WEIGHTS_FROM_IFM2 = 1, /**< parameter of NPU_OP_CONV */
     WEIGHT_LIMIT = 255,
     RUN_MAX = 256,      /**< inputs of a run: safe for any 16-bit input */
-    BLOCK_PIXELS = 256, /**< computed together so that their sums stay in the L1 cache */
+    BLOCK_PIXELS = 128, /**< computed together so that their sums stay in the L1 cache */
     BRICKS = 2,         /**< of each pixel, likewise */
 };
 
@@ -142,25 +142,37 @@ static bool has_one_pixel(const struct npu_op *op)
     return op->output.map.height == 1 && op->output.map.width == 1;
 }
 
-static bool fit_bytes(const struct conv *conv)
+bool npu_weights_fit_bytes(const int16_t *weights, size_t count)
 {
-    const size_t count = conv->op->weights.count;
     bool fit = true;
     for (size_t i = 0; i < count && fit; i++) {
-        fit = conv->weights[i] == (int8_t)conv->weights[i];
+        fit = weights[i] == (int8_t)weights[i];
     }
     return fit;
+}
+
+bool npu_inputs_fit_quads(const struct npu_feature_map *ifm)
+{
+    int32_t zero = npu_map_zero_8(ifm);
+    return ifm->bits == 8 && zero == (uint8_t)zero;
+}
+
+int32_t npu_quads_start(const int16_t *weights, size_t count, int32_t zero)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum -= weights[i] * zero;
+    }
+    return (int32_t)sum;
 }
 
 /** The fastest packing, provided that the weights fit. */
 static enum npu_packing best_packing(const struct conv *conv)
 {
-    const struct npu_feature_map *ifm = &conv->op->ifm;
-    int32_t zero = npu_map_zero_8(ifm);
     if (conv->constant == NULL) {
         return NPU_PACKED_WORDS;
     }
-    if (conv->quick && npu_dot_quads() != NULL && ifm->bits == 8 && zero == (uint8_t)zero) {
+    if (conv->quick && npu_dot_quads() != NULL && npu_inputs_fit_quads(&conv->op->ifm)) {
         return NPU_PACKED_QUADS;
     }
     return npu_dot_bytes() != NULL && has_one_pixel(conv->op) ? NPU_PACKED_BYTES : NPU_PACKED_WORDS;
@@ -205,16 +217,6 @@ static void pack_channel(const struct layout *layout, const int16_t *source, siz
     }
 }
 
-/** The sum that a channel's products with the zero point add to. */
-static int32_t zero_sum(const int16_t *weights, size_t count, int32_t zero)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum -= weights[i] * zero;
-    }
-    return (int32_t)sum;
-}
-
 /** Interleave the weights for the kernels, padded with 0. */
 static bool pack_weights(struct npu *npu, const struct conv *conv, struct layout *layout)
 {
@@ -225,7 +227,7 @@ static bool pack_weights(struct npu *npu, const struct conv *conv, struct layout
     if (!words && !is_packed(conv, layout)) {
         /* Words stay words: for operations that share them, and if not all weights fit. */
         bool stay = constant->packed != NULL && constant->packing == NPU_PACKED_WORDS;
-        words = stay || !fit_bytes(conv);
+        words = stay || !npu_weights_fit_bytes(conv->weights, conv->op->weights.count);
         set_packing(layout, words ? NPU_PACKED_WORDS : layout->packing);
     }
     if (is_packed(conv, layout)) {
@@ -249,7 +251,7 @@ static bool pack_weights(struct npu *npu, const struct conv *conv, struct layout
         size_t lane = channel % NPU_DOT_LANES;
         uint8_t *brick = packed + channel / NPU_DOT_LANES * layout->brick_bytes;
         if (quads) {
-            int32_t first = zero_sum(source, per_channel, zero);
+            int32_t first = npu_quads_start(source, per_channel, zero);
             memcpy(brick + lane * sizeof first, &first, sizeof first);
             brick += NPU_DOT_LANES * sizeof first;
         }
