@@ -246,7 +246,7 @@ typedef uint32_t brick32u_t __attribute__((vector_size(4 * NPU_BRICK)));
 typedef int32_t brick32_t __attribute__((vector_size(4 * NPU_BRICK)));
 typedef uint64_t half64u_t __attribute__((vector_size(8 * HALF)));
 
-NPU_CLONES static void scale_brick(const struct npu_requant *requant,
+static void scale_brick(const struct npu_requant *requant,
                                    const struct npu_requant_brick *brick, size_t pixels,
                                    int32_t *values, uint8_t *out, int64_t out_step, size_t channels)
 {
