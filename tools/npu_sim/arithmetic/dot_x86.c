@@ -397,36 +397,20 @@ AVX512 void npu_dot_depthwise_quads_avx512(const uint8_t *const *inputs, uint32_
                                            size_t first, size_t pixel_step, const int8_t *weights,
                                            uint32_t pixels, int32_t *sums)
 {
-    const __m512i start = _mm512_loadu_si512(weights);
-    const int8_t *const packed = weights + sizeof start;
-    /* Two pixels share the loads of the weights. */
-    for (uint32_t left = pixels; left > 0;) {
-        const size_t second = left > 1 ? first + pixel_step : first;
-        __m512i sum[2] = {start, start};
+    const uint32_t rest = taps % NPU_DOT_QUAD;
+    for (uint32_t p = 0; p < pixels; p++, first += pixel_step, sums += NPU_DOT_LANES) {
+        __m512i sum = _mm512_loadu_si512(weights);
+        const int8_t *weight = weights + sizeof sum;
         uint32_t tap = 0;
-        const int8_t *next = packed;
-        for (; tap + NPU_DOT_QUAD <= taps; tap += NPU_DOT_QUAD, next += sizeof start) {
-            __m512i weight = _mm512_loadu_si512(next);
-            sum[0] =
-                _mm512_dpbusd_epi32(sum[0], load_taps(inputs + tap, NPU_DOT_QUAD, first), weight);
-            sum[1] =
-                _mm512_dpbusd_epi32(sum[1], load_taps(inputs + tap, NPU_DOT_QUAD, second), weight);
+        for (; tap < taps - rest; tap += NPU_DOT_QUAD, weight += sizeof sum) {
+            sum = _mm512_dpbusd_epi32(sum, load_taps(inputs + tap, NPU_DOT_QUAD, first),
+                                      _mm512_loadu_si512(weight));
         }
-        if (tap < taps) {
-            __m512i weight = _mm512_loadu_si512(next);
-            sum[0] =
-                _mm512_dpbusd_epi32(sum[0], load_taps(inputs + tap, taps - tap, first), weight);
-            sum[1] =
-                _mm512_dpbusd_epi32(sum[1], load_taps(inputs + tap, taps - tap, second), weight);
+        if (rest > 0) {
+            sum = _mm512_dpbusd_epi32(sum, load_taps(inputs + tap, rest, first),
+                                      _mm512_loadu_si512(weight));
         }
-        _mm512_storeu_si512(sums, sum[0]);
-        if (left == 1) {
-            break;
-        }
-        _mm512_storeu_si512(sums + NPU_DOT_LANES, sum[1]);
-        left -= 2;
-        first += 2 * pixel_step;
-        sums += 2 * NPU_DOT_LANES;
+        _mm512_storeu_si512(sums, sum);
     }
 }
 
