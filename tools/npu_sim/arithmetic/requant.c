@@ -246,9 +246,9 @@ typedef uint32_t brick32u_t __attribute__((vector_size(4 * NPU_BRICK)));
 typedef int32_t brick32_t __attribute__((vector_size(4 * NPU_BRICK)));
 typedef uint64_t half64u_t __attribute__((vector_size(8 * HALF)));
 
-static void scale_brick(const struct npu_requant *requant,
-                                   const struct npu_requant_brick *brick, size_t pixels,
-                                   int32_t *values, uint8_t *out, int64_t out_step, size_t channels)
+static void scale_brick(const struct npu_requant *requant, const struct npu_requant_brick *brick,
+                        size_t pixels, int32_t *values, uint8_t *out, int64_t out_step,
+                        size_t channels)
 {
     const int32_t zero_point = requant->zero_point;
     const int32_t minimum = requant->minimum;
