@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * NPU_OP_CONV. An exact path for every IFM (64-bit sums of 32-bit inputs), and the fast path for
- * 16-bit inputs, whose products npu_dot() sums in 32 bits over as many inputs as cannot overflow.
+ * 16-bit inputs, whose products npu_dot() sums in 32 bits over as many inputs as cannot overflow,
+ * or npu_dot_quads() those of 8-bit inputs.
  */
 #include <string.h>
 
@@ -12,54 +13,14 @@
 #include "operands/operation.h"
 #include "operands/window.h"
 #include "operators/conv.h"
+#include "operators/layout.h"
 
 enum {
     WEIGHTS_FROM_IFM2 = 1, /**< parameter of NPU_OP_CONV */
     WEIGHT_LIMIT = 255,
-    RUN_MAX = 256,      /**< inputs of a run: safe for any 16-bit input */
     BLOCK_PIXELS = 128, /**< computed together so that their sums stay in the L1 cache */
     BRICKS = 2,         /**< of each pixel, likewise */
 };
-
-struct conv {
-    const struct npu_op *op;
-    struct npu_kernel_window window;
-    struct npu_scale_records records;
-    const struct npu_channel_scale *scales; /**< of the exact path */
-    struct npu_weights *constant;           /**< NULL: the weights come from IFM2 */
-    const int16_t *weights;                 /**< [channel][tap][input] */
-    struct npu_accumulator_rows accumulators;
-    size_t bricks; /**< number of bricks of OFM channels */
-    bool quick;    /**< all sums fit 32 bits and requant is exact */
-    struct npu_requant requant;
-};
-
-/** A run of inputs in the kernel window. */
-struct run {
-    uint32_t ky;
-    uint32_t offset; /**< elements from the start of the padded row */
-    uint32_t inputs;
-    uint32_t weight; /**< of its first input, within a channel */
-};
-
-/** Layout of the convolution for npu_dot(). */
-struct layout {
-    struct run *runs;
-    struct npu_dot_run *dots;
-    size_t inputs; /**< of all runs */
-    uint32_t run_count;
-    size_t pairs, quad_count; /**< of all runs */
-    int64_t sum_limit;        /**< inputs that one 32-bit sum may cover */
-    enum npu_packing packing;
-    const void *packed; /**< [channel block][run][pair][lanes][2], or as npu_dot_quads() wants */
-    size_t brick_bytes; /**< of a channel block */
-    struct npu_dot_quads_run *quads; /**< in place of dots */
-};
-
-static size_t divide_up(size_t value, size_t unit)
-{
-    return (value + unit - 1) / unit;
-}
 
 /** Magnitude of the largest product of an input and a weight. */
 static int64_t largest_product(const struct npu_feature_map *ifm)
@@ -77,192 +38,9 @@ int64_t npu_largest_sum(const struct npu_feature_map *ifm, size_t inputs)
     return (int64_t)inputs * largest_product(ifm);
 }
 
-static void add_runs(struct layout *layout, uint32_t ky, uint32_t offset, uint32_t inputs,
-                     uint32_t weight)
-{
-    while (inputs > 0) {
-        uint32_t length = inputs < RUN_MAX ? inputs : RUN_MAX;
-        layout->runs[layout->run_count++] = (struct run){ky, offset, length, weight};
-        layout->pairs += divide_up(length, NPU_DOT_PAIR);
-        layout->quad_count += divide_up(length, NPU_DOT_QUAD);
-        layout->inputs += length;
-        offset += length;
-        weight += length;
-        inputs -= length;
-    }
-}
-
-/** Adjacent taps form one run, unless dilation puts a gap between them. */
-static bool make_runs(struct npu *npu, const struct npu_op *op, struct layout *layout)
-{
-    const struct npu_kernel *kernel = &op->kernel;
-    uint32_t depth = op->ifm.depth;
-    bool gaps = kernel->dilation_x > 1;
-    uint32_t pieces = gaps ? kernel->width : 1;
-    size_t inputs = (size_t)(gaps ? 1 : kernel->width) * depth;
-    size_t count = (size_t)kernel->height * pieces * divide_up(inputs, RUN_MAX);
-    layout->runs =
-        npu_scratch_get(npu, NPU_BUFFER_RUNS, count, sizeof *layout->runs + sizeof *layout->dots);
-    if (layout->runs == NULL) {
-        return false;
-    }
-    _Static_assert(sizeof *layout->quads == sizeof *layout->dots, "one takes the other's place");
-    layout->dots = (struct npu_dot_run *)(void *)(layout->runs + count);
-    layout->quads = (struct npu_dot_quads_run *)(void *)(layout->runs + count);
-    for (uint32_t ky = 0; ky < kernel->height; ky++) {
-        for (uint32_t piece = 0; piece < pieces; piece++) {
-            uint32_t offset = piece * kernel->dilation_x * depth;
-            uint32_t weight = (ky * kernel->width + piece) * depth;
-            add_runs(layout, ky, offset, (uint32_t)inputs, weight);
-        }
-    }
-    return true;
-}
-
-/** Zeroed buffer for packed weights; outlives the operation if they are constant. */
-static void *get_packed(struct npu *npu, const struct conv *conv, size_t bytes)
-{
-    void *packed;
-    if (conv->constant != NULL) {
-        packed = npu_cache_pack(&npu->weights, conv->constant, bytes);
-    } else {
-        packed = npu_scratch_get(npu, NPU_BUFFER_PACKED, bytes, 1);
-        if (packed != NULL) {
-            memset(packed, 0, bytes);
-        }
-    }
-    if (packed == NULL) {
-        npu_fail(npu, NPU_FAULT_PARSE, "no host memory for its weights");
-    }
-    return packed;
-}
-
-static bool has_one_pixel(const struct npu_op *op)
-{
-    return op->output.map.height == 1 && op->output.map.width == 1;
-}
-
-bool npu_weights_fit_bytes(const int16_t *weights, size_t count)
-{
-    bool fit = true;
-    for (size_t i = 0; i < count && fit; i++) {
-        fit = weights[i] == (int8_t)weights[i];
-    }
-    return fit;
-}
-
-bool npu_inputs_fit_quads(const struct npu_feature_map *ifm)
-{
-    int32_t zero = npu_map_zero_8(ifm);
-    return ifm->bits == 8 && zero == (uint8_t)zero;
-}
-
-int32_t npu_quads_start(const int16_t *weights, size_t count, int32_t zero)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum -= weights[i] * zero;
-    }
-    return (int32_t)sum;
-}
-
-/** The fastest packing, provided that the weights fit. */
-static enum npu_packing best_packing(const struct conv *conv)
-{
-    if (conv->constant == NULL) {
-        return NPU_PACKED_WORDS;
-    }
-    if (conv->quick && npu_dot_quads() != NULL && npu_inputs_fit_quads(&conv->op->ifm)) {
-        return NPU_PACKED_QUADS;
-    }
-    return npu_dot_bytes() != NULL && has_one_pixel(conv->op) ? NPU_PACKED_BYTES : NPU_PACKED_WORDS;
-}
-
-/** Set what depends on the packing. */
-static void set_packing(struct layout *layout, enum npu_packing packing)
-{
-    bool quads = packing == NPU_PACKED_QUADS;
-    size_t inputs = quads ? layout->quad_count * NPU_DOT_QUAD : layout->pairs * NPU_DOT_PAIR;
-    size_t size = packing == NPU_PACKED_WORDS ? sizeof(int16_t) : sizeof(int8_t);
-    layout->packing = packing;
-    layout->brick_bytes = (inputs * size + (quads ? sizeof(int32_t) : 0)) * NPU_DOT_LANES;
-}
-
-/** Were the weights packed so, for the same zero point? */
-static bool is_packed(const struct conv *conv, const struct layout *layout)
-{
-    const struct npu_weights *constant = conv->constant;
-    return constant != NULL && constant->packed != NULL && constant->packing == layout->packing &&
-           constant->packed_bytes == conv->bricks * layout->brick_bytes &&
-           (constant->packing != NPU_PACKED_QUADS ||
-            constant->packed_zero == npu_map_zero_8(&conv->op->ifm));
-}
-
-/** Interleave the weights of a channel: units of some inputs. */
-static void pack_channel(const struct layout *layout, const int16_t *source, size_t unit,
-                         int8_t *bytes, int16_t *words)
-{
-    size_t target = 0;
-    for (uint32_t r = 0; r < layout->run_count; r++) {
-        const struct run *run = &layout->runs[r];
-        for (uint32_t i = 0; i < run->inputs; i++) {
-            size_t at = target + i / unit * NPU_DOT_LANES * unit + i % unit;
-            if (words != NULL) {
-                words[at] = source[run->weight + i];
-            } else {
-                bytes[at] = (int8_t)source[run->weight + i];
-            }
-        }
-        target += divide_up(run->inputs, unit) * NPU_DOT_LANES * unit;
-    }
-}
-
-/** Interleave the weights for the kernels, padded with 0. */
-static bool pack_weights(struct npu *npu, const struct conv *conv, struct layout *layout)
-{
-    size_t per_channel = (size_t)npu_kernel_taps(&conv->op->kernel) * conv->op->ifm.depth;
-    struct npu_weights *constant = conv->constant;
-    set_packing(layout, best_packing(conv));
-    bool words = layout->packing == NPU_PACKED_WORDS;
-    if (!words && !is_packed(conv, layout)) {
-        /* Words stay words: for operations that share them, and if not all weights fit. */
-        bool stay = constant->packed != NULL && constant->packing == NPU_PACKED_WORDS;
-        words = stay || !npu_weights_fit_bytes(conv->weights, conv->op->weights.count);
-        set_packing(layout, words ? NPU_PACKED_WORDS : layout->packing);
-    }
-    if (is_packed(conv, layout)) {
-        layout->packed = constant->packed;
-        return true;
-    }
-    uint8_t *packed = get_packed(npu, conv, conv->bricks * layout->brick_bytes);
-    layout->packed = packed;
-    if (packed == NULL) {
-        return false;
-    }
-    bool quads = layout->packing == NPU_PACKED_QUADS;
-    int32_t zero = quads ? npu_map_zero_8(&conv->op->ifm) : 0;
-    size_t unit = quads ? NPU_DOT_QUAD : NPU_DOT_PAIR;
-    if (constant != NULL) {
-        constant->packing = layout->packing;
-        constant->packed_zero = zero;
-    }
-    for (size_t channel = 0; channel < conv->op->output.map.depth; channel++) {
-        const int16_t *source = conv->weights + channel * per_channel;
-        size_t lane = channel % NPU_DOT_LANES;
-        uint8_t *brick = packed + channel / NPU_DOT_LANES * layout->brick_bytes;
-        if (quads) {
-            int32_t first = npu_quads_start(source, per_channel, zero);
-            memcpy(brick + lane * sizeof first, &first, sizeof first);
-            brick += NPU_DOT_LANES * sizeof first;
-        }
-        pack_channel(layout, source, unit, (int8_t *)brick + lane * unit,
-                     words ? (int16_t *)(void *)brick + lane * unit : NULL);
-    }
-    return true;
-}
-
 /** Point the dot runs at the window of pixel (oy, ox). */
-static void set_inputs(const struct conv *conv, struct layout *layout, uint32_t oy, uint32_t ox)
+static void set_inputs(const struct npu_convolution *conv, struct npu_layout *layout, uint32_t oy,
+                       uint32_t ox)
 {
     const struct npu_kernel_window *window = &conv->window;
     size_t start = npu_kernel_window_offset(window, ox, 0);
@@ -271,16 +49,16 @@ static void set_inputs(const struct conv *conv, struct layout *layout, uint32_t 
         size_t offset = start + layout->runs[r].offset;
         if (layout->packing == NPU_PACKED_QUADS) {
             layout->quads[r].input = (const uint8_t *)row + offset;
-            layout->quads[r].quads = (uint32_t)divide_up(layout->runs[r].inputs, NPU_DOT_QUAD);
+            layout->quads[r].quads = (uint32_t)npu_divide_up(layout->runs[r].inputs, NPU_DOT_QUAD);
             continue;
         }
         layout->dots[r].input = (const int16_t *)row + offset;
-        layout->dots[r].pairs = (uint32_t)divide_up(layout->runs[r].inputs, NPU_DOT_PAIR);
+        layout->dots[r].pairs = (uint32_t)npu_divide_up(layout->runs[r].inputs, NPU_DOT_PAIR);
     }
 }
 
 /** Number of runs from first on that fit one 32-bit sum; sets *pairs to their pairs. */
-static uint32_t runs_per_sum(const struct layout *layout, uint32_t first, size_t *pairs)
+static uint32_t runs_per_sum(const struct npu_layout *layout, uint32_t first, size_t *pairs)
 {
     int64_t inputs = 0;
     uint32_t run = first;
@@ -295,8 +73,8 @@ static uint32_t runs_per_sum(const struct layout *layout, uint32_t first, size_t
 }
 
 /** 32-bit sums of count pixels over some runs, one brick of channels. */
-static void sum_runs(const struct conv *conv, const struct layout *layout, uint32_t run,
-                     uint32_t runs, size_t pairs_before, size_t brick, uint32_t count,
+static void sum_runs(const struct npu_convolution *conv, const struct npu_layout *layout,
+                     uint32_t run, uint32_t runs, size_t pairs_before, size_t brick, uint32_t count,
                      int32_t *sums)
 {
     size_t first = (brick * layout->pairs + pairs_before) * NPU_DOT_LANES * NPU_DOT_PAIR;
@@ -310,8 +88,8 @@ static void sum_runs(const struct conv *conv, const struct layout *layout, uint3
 }
 
 /** Accumulate count pixels, starting at that of set_inputs(), into acc: one brick of channels. */
-static void accumulate_brick(const struct conv *conv, const struct layout *layout, size_t brick,
-                             uint32_t count, int64_t *acc, int32_t *sums)
+static void accumulate_brick(const struct npu_convolution *conv, const struct npu_layout *layout,
+                             size_t brick, uint32_t count, int64_t *acc, int32_t *sums)
 {
     size_t depth = conv->op->output.map.depth;
     size_t first = brick * NPU_BRICK;
@@ -332,8 +110,8 @@ static void accumulate_brick(const struct conv *conv, const struct layout *layou
 }
 
 /** The same for all channels. */
-static void accumulate(const struct conv *conv, const struct layout *layout, uint32_t count,
-                       int64_t *acc, int32_t *sums)
+static void accumulate(const struct npu_convolution *conv, const struct npu_layout *layout,
+                       uint32_t count, int64_t *acc, int32_t *sums)
 {
     for (size_t brick = 0; brick < conv->bricks; brick++) {
         accumulate_brick(conv, layout, brick, count, acc, sums);
@@ -341,8 +119,8 @@ static void accumulate(const struct conv *conv, const struct layout *layout, uin
 }
 
 /** 32-bit sums of count pixels and all runs: [bricks][count][lanes], from a brick on. */
-static void sum_bricks(const struct conv *conv, const struct layout *layout, size_t brick,
-                       size_t bricks, uint32_t count, int32_t *sums)
+static void sum_bricks(const struct npu_convolution *conv, const struct npu_layout *layout,
+                       size_t brick, size_t bricks, uint32_t count, int32_t *sums)
 {
     const int8_t *weights = (const int8_t *)layout->packed + brick * layout->brick_bytes;
     size_t pixel_step = npu_kernel_window_offset(&conv->window, 1, 0);
@@ -363,18 +141,19 @@ static void sum_bricks(const struct conv *conv, const struct layout *layout, siz
 }
 
 /** The number of bricks to sum together, from a brick on. */
-static size_t bricks_together(const struct conv *conv, const struct layout *layout, size_t brick)
+static size_t bricks_together(const struct npu_convolution *conv, const struct npu_layout *layout,
+                              size_t brick)
 {
     size_t rest = conv->bricks - brick;
     if (layout->packing == NPU_PACKED_WORDS) {
         return 1;
     }
-    return has_one_pixel(conv->op) || rest < BRICKS ? rest : BRICKS;
+    return npu_has_one_pixel(conv->op) || rest < BRICKS ? rest : BRICKS;
 }
 
 /** The exact path for inputs wider than 16 bits. */
-static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, uint32_t count,
-                            int64_t *acc)
+static void accumulate_wide(const struct npu_convolution *conv, uint32_t oy, uint32_t ox,
+                            uint32_t count, int64_t *acc)
 {
     const struct npu_kernel_window *window = &conv->window;
     const struct npu_kernel *kernel = &conv->op->kernel;
@@ -398,8 +177,9 @@ static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, u
 }
 
 /** Write at most count pixels of row oy from ox on; returns how many, or 0 after a fault. */
-static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct layout *layout,
-                              uint32_t oy, uint32_t ox, uint32_t count, int32_t *sums)
+static uint32_t write_quickly(struct npu *npu, const struct npu_convolution *conv,
+                              struct npu_layout *layout, uint32_t oy, uint32_t ox, uint32_t count,
+                              int32_t *sums)
 {
     struct npu_span span;
     if (!npu_open_pixels(npu, &conv->op->output.map, oy, ox, count, &span)) {
@@ -417,8 +197,8 @@ static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct l
 }
 
 /** Write whole rows from oy on, whose inputs are joined. */
-static bool write_joined(struct npu *npu, const struct conv *conv, struct layout *layout,
-                         uint32_t oy, uint32_t rows, int32_t *sums)
+static bool write_joined(struct npu *npu, const struct npu_convolution *conv,
+                         struct npu_layout *layout, uint32_t oy, uint32_t rows, int32_t *sums)
 {
     const struct npu_feature_map *ofm = &conv->op->output.map;
     struct npu_span spans[BLOCK_PIXELS];
@@ -440,8 +220,9 @@ static bool write_joined(struct npu *npu, const struct conv *conv, struct layout
 }
 
 /** The same for any inputs. */
-static uint32_t write_exactly(struct npu *npu, const struct conv *conv, struct layout *layout,
-                              uint32_t oy, uint32_t ox, uint32_t count, int64_t *acc, int32_t *sums)
+static uint32_t write_exactly(struct npu *npu, const struct npu_convolution *conv,
+                              struct npu_layout *layout, uint32_t oy, uint32_t ox, uint32_t count,
+                              int64_t *acc, int32_t *sums)
 {
     if (!npu_accumulators_start(npu, &conv->accumulators, oy, ox, count, acc)) {
         return 0;
@@ -460,7 +241,7 @@ static uint32_t write_exactly(struct npu *npu, const struct conv *conv, struct l
     return npu_output_write(npu, &conv->op->output, oy, ox, count, acc) ? count : 0;
 }
 
-static bool run_rows(struct npu *npu, struct conv *conv, struct layout *layout)
+static bool run_rows(struct npu *npu, struct npu_convolution *conv, struct npu_layout *layout)
 {
     const struct npu_feature_map *ofm = &conv->op->output.map;
     int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, BLOCK_PIXELS, ofm->depth * sizeof *acc);
@@ -503,7 +284,7 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct layout *layout)
 }
 
 /** Load weights and scales. narrow: set to whether npu_dot() can use the weights. */
-static bool load_weights(struct npu *npu, struct conv *conv, bool *narrow)
+static bool load_weights(struct npu *npu, struct npu_convolution *conv, bool *narrow)
 {
     const struct npu_op *op = conv->op;
     int64_t largest = WEIGHT_LIMIT;
@@ -522,24 +303,25 @@ static bool load_weights(struct npu *npu, struct conv *conv, bool *narrow)
 }
 
 /** Decide whether and how to use npu_dot(). */
-static bool make_layout(struct npu *npu, struct conv *conv, bool narrow, struct layout *layout)
+static bool make_layout(struct npu *npu, struct npu_convolution *conv, bool narrow,
+                        struct npu_layout *layout)
 {
     const struct npu_op *op = conv->op;
     if (!narrow) {
         return true;
     }
     layout->sum_limit = npu_sum_limit(&op->ifm);
-    if (!make_runs(npu, op, layout)) {
+    if (!npu_layout_runs(npu, op, layout)) {
         return false;
     }
     conv->quick = (int64_t)layout->inputs <= layout->sum_limit &&
                   npu_accumulators_plain(&op->accumulators) &&
                   npu_requant_open_channels(npu, &conv->requant, op, &conv->records, conv->constant,
                                             npu_largest_sum(&op->ifm, layout->inputs));
-    return pack_weights(npu, conv, layout);
+    return npu_layout_pack(npu, conv, layout);
 }
 
-static enum npu_row_element row_element(bool narrow, const struct layout *layout)
+static enum npu_row_element row_element(bool narrow, const struct npu_layout *layout)
 {
     if (!narrow) {
         return NPU_ROW_32;
@@ -548,7 +330,7 @@ static enum npu_row_element row_element(bool narrow, const struct layout *layout
 }
 
 /** The exact path needs all scales. */
-static bool load_scales(struct npu *npu, struct conv *conv)
+static bool load_scales(struct npu *npu, struct npu_convolution *conv)
 {
     conv->scales = conv->quick ? NULL : npu_scales_decode(npu, conv->op, &conv->records);
     return conv->quick || conv->scales != NULL;
@@ -556,14 +338,16 @@ static bool load_scales(struct npu *npu, struct conv *conv)
 
 static bool execute(struct npu *npu, const struct npu_op *op)
 {
-    struct conv conv = {.op = op, .bricks = divide_up(op->output.map.depth, NPU_BRICK)};
-    struct layout layout = {0};
+    struct npu_convolution conv = {.op = op,
+                                   .bricks = npu_divide_up(op->output.map.depth, NPU_BRICK)};
+    struct npu_layout layout = {0};
     bool narrow = false;
-    return load_weights(npu, &conv, &narrow) && make_layout(npu, &conv, narrow, &layout) &&
+    return load_weights(npu, &conv, &narrow) &&
+           npu_accumulators_open(npu, op, &conv.accumulators) &&
+           make_layout(npu, &conv, narrow, &layout) &&
            npu_kernel_window_open(npu, &op->kernel, &op->ifm, row_element(narrow, &layout),
                                   &conv.window) &&
-           npu_accumulators_open(npu, op, &conv.accumulators) && load_scales(npu, &conv) &&
-           run_rows(npu, &conv, &layout);
+           load_scales(npu, &conv) && run_rows(npu, &conv, &layout);
 }
 
 bool npu_decode_conv(struct npu *npu, struct npu_op *op)

@@ -20,12 +20,4 @@ int64_t npu_sum_limit(const struct npu_feature_map *ifm);
 /** Upper bound of the magnitude of a sum over this many inputs. */
 int64_t npu_largest_sum(const struct npu_feature_map *ifm, size_t inputs);
 
-/** Can the inputs be multiplied in quads, with weights that fit bytes? */
-bool npu_inputs_fit_quads(const struct npu_feature_map *ifm);
-
-bool npu_weights_fit_bytes(const int16_t *weights, size_t count);
-
-/** First number of a sum in quads: minus what the zero point of npu_map_zero_8() adds. */
-int32_t npu_quads_start(const int16_t *weights, size_t count, int32_t zero);
-
 #endif

@@ -8,6 +8,7 @@
 #include "operands/operation.h"
 #include "operands/window.h"
 #include "operators/conv.h"
+#include "operators/layout.h"
 
 struct depthwise {
     const struct npu_op *op;
@@ -112,8 +113,7 @@ static bool prepare(struct npu *npu, struct depthwise *depthwise, struct npu_wei
     enum npu_row_element element = npu_map_fits_16(&op->ifm) ? NPU_ROW_16 : NPU_ROW_32;
     return (quads || transpose_weights(npu, depthwise, weights)) &&
            npu_kernel_window_open(npu, &op->kernel, &op->ifm, quads ? NPU_ROW_8 : element,
-                                  &depthwise->window) &&
-           npu_accumulators_open(npu, op, &depthwise->accumulators);
+                                  &depthwise->window);
 }
 
 static void accumulate(const struct depthwise *depthwise, int64_t *acc, int32_t *sums)
@@ -257,7 +257,8 @@ static bool open_operation(struct npu *npu, struct depthwise *depthwise)
         return false;
     }
     depthwise->bytes = (const uint8_t **)(void *)(depthwise->inputs + depthwise->taps);
-    return npu_scales_map(npu, op, &depthwise->records);
+    return npu_scales_map(npu, op, &depthwise->records) &&
+           npu_accumulators_open(npu, op, &depthwise->accumulators);
 }
 
 /** Decide whether all sums fit 32 bits; if not, the exact path needs the scales. */
