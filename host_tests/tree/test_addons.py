@@ -58,6 +58,14 @@ def words(addon: dict[str, Any]) -> re.Pattern[str]:
     return re.compile("|".join([*paths, *addon["names"]]))
 
 
+def links(name: str) -> str:
+    """The targets of a page's links, from the root."""
+    if not name.endswith(".md"):
+        return ""
+    found = re.findall(r"\]\(([\w./-]+)", text(name))
+    return " ".join(os.path.normpath(Path(name).parent / link) for link in found)
+
+
 @pytest.mark.parametrize("name", ADDONS)
 def test_no_other_file_names_an_addon(name):
     addon = ADDONS[name]
@@ -66,7 +74,7 @@ def test_no_other_file_names_an_addon(name):
         file: found[0]
         for file in files()
         if file not in EVERYWHERE and not is_in(file, addon["folders"])
-        if (found := pattern.search(text(file)))
+        if (found := pattern.search(text(file)) or pattern.search(links(file)))
     }
     assert {file: word for file, word in naming.items() if file not in excused} == {}
     if any((REPO / folder).exists() for folder in addon["folders"]):
