@@ -24,9 +24,8 @@ DEBIAN_PACKAGES := ca-certificates clang cmake espeak-ng gcc gcc-arm-none-eabi g
     $(if $(filter x86_64,$(shell uname -m)),g++-multilib)
 
 # Headers of the library, for the tools' binding of it.
-LIBRARY_HEADERS := $(wildcard modules/ethosu/driver/include/*.h modules/ethosu/driver/*.h \
-    modules/ethosu/runtime/*.h modules/ethosu/runtime/describe/*.h modules/ethosu/audio/*.h \
-    tools/npu_sim/*.h tools/sim_host/*.h)
+LIBRARY_HEADERS := $(wildcard modules/ethosu/driver/include/*.h modules/ethosu/driver/*/*.h \
+    modules/ethosu/runtime/include/*.h modules/ethosu/audio/*.h tools/npu_sim/*.h tools/sim_host/*.h)
 
 # Add-ons have goals of their own and add to lists: LIBRARY_HEADERS, DEBIAN_PACKAGES, ADD_TO_DOCS; LIBRARIES, goals
 # whose output is in the wheel; LIBRARIES_AARCH64, the same for another machine; and those of host_tests/tests.mk.

@@ -8,8 +8,8 @@
 #include "emulator.h"
 #include "emulator_registers.h"
 #include "ethosu_memory.h"
-#include "runtime/ethosu_model.h"
-#include "driver/ethosu_build.h"
+#include "ethosu_model.h"
+#include "driver/base/ethosu_build.h"
 #include "ethosu_ext.h"
 #include "py/runtime.h"
 

@@ -2,7 +2,7 @@
 /** A microphone whose samples are written to a ring by the SysTick interrupt, like a DMA's. */
 #include "modemulator.h"
 
-#include "modules/ethosu/binding/audio.h"
+#include "modules/ethosu/binding/media/audio.h"
 #include "py/runtime.h"
 #include "shared/runtime/softtimer.h"
 

@@ -26,7 +26,6 @@ from host_tests.modules.ethosu.driver import cbuild
 from .common import BUILD, FUZZ, C, Counts, FoundError, bits32
 
 _DRIVER = sharing.REPO / "modules/ethosu/driver"
-_RUNTIME = sharing.REPO / "modules/ethosu/runtime"
 _TESTS = sharing.REPO / "host_tests/modules/ethosu/runtime"
 _COMPARED = [f"{kind}{size}" for kind in ("cmp", "const_cmp") for size in (1, 2, 4, 8)]
 _WRAPPED = [f"__sanitizer_cov_trace_{name}" for name in _COMPARED]
@@ -35,7 +34,7 @@ _DRIVER_CALLS = ("prepare", "start", "run", "wait_program", "cancel")
 _WRAPPED_NPU += [f"ethosu_ext_{name}" for name in _DRIVER_CALLS]
 _SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all"
 _FLAGS = [*cbuild.STRICT, "-O2", "-fsanitize=fuzzer,address,undefined"]
-_FLAGS += ["-fno-sanitize-recover=all", f"-I{_RUNTIME}", f"-I{_TESTS}", *cbuild.INCLUDES]
+_FLAGS += ["-fno-sanitize-recover=all", f"-I{_TESTS}", *cbuild.INCLUDES]
 _BOARD = _TESTS / "board_none.c"
 _PAYLOAD = [f"-I{FUZZ}", f"-I{FUZZ.parent}", C / "mutate_payload.c", FUZZ / "mutate_stream.c"]
 _LOAD = [C / name for name in ("load.c", "steps.c", "mutate_file.c")]
@@ -52,7 +51,10 @@ def _objects(bits: int, *, learns: bool = True, named: str = "") -> list[Path]:
     options = [] if bits == 64 else [f"CPPFLAGS=-m{bits}"]
     options += [] if learns else [f"FLAGS_fuzz=-O1 -g {_SANITIZE}"]
     build = sharing.BUILD / f"sim_host/fuzz{'' if bits == 64 else bits}{'' if learns else '_plain'}"
-    folders = ("modules/ethosu/driver", "modules/ethosu/runtime", "tools/sim_host")
+    folders = (
+        *(f"modules/ethosu/{name}" for name in ("driver", "runtime", "executorch")),
+        "tools/sim_host",
+    )
     sources = [path for folder in folders for path in sorted((sharing.REPO / folder).rglob("*.c"))]
     sources = [path for path in sources if path.parent.name != "defaults"]
     sources = [path for path in sources if re.match(named, path.name)]
@@ -104,7 +106,7 @@ def _streams(bits: int) -> list[object]:
 def verdicts() -> Path:
     """The program of c/verdict.c with the verifier, with UBSan, for 32 bits."""
     bits32()
-    sources = [path for path in sorted(_DRIVER.glob("*.c")) if re.match(_PAYLOADS, path.name)]
+    sources = [path for path in sorted(_DRIVER.glob("*/*.c")) if re.match(_PAYLOADS, path.name)]
     flags = [*cbuild.STRICT, *cbuild.INCLUDES, "-m32", "-O1", "-DVERDICT_MAIN"]
     flags += ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
     return sharing.program("verdicts", ["gcc", *flags, C / "verdict.c", *sources, "-o"])

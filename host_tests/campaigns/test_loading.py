@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from host_tests.kit import found
 from host_tests.modules.ethosu.runtime import hostile
 
 from . import loading
@@ -60,8 +61,11 @@ def test_a_load_that_takes_too_many_steps_is_found(campaign, small_corpus):
 @pytest.mark.parametrize("bits", BITS)
 def test_the_maximum_work_of_a_file_is_accepted(campaign, tmp_path, bits):
     """The loader itself rejects more: host_tests/modules/ethosu/runtime/test_work.py."""
-    files = [tmp_path / f"{number}" for number in range(len(hostile.MUCH_WORK))]
-    for file, make in zip(files, hostile.MUCH_WORK.values(), strict=True):
+    makers = list(hostile.MUCH_WORK.values())
+    for each in found.modules("campaign_rows"):
+        makers += each.MUCH_WORK.values()
+    files = [tmp_path / f"{number}" for number in range(len(makers))]
+    for file, make in zip(files, makers, strict=True):
         file.write_bytes(make())
     counts = dataclasses.replace(campaign, bits=bits).fuzz(files)
     assert counts["inputs"] >= len(files)
@@ -77,6 +81,6 @@ def test_an_interrupted_run_leaves_the_driver_idle(campaign, small_corpus):
 @pytest.mark.parametrize("bits", BITS)
 def test_earlier_findings_stay_fixed(campaign, bits):
     """Each file is a former finding; its name describes it."""
-    found = sorted((Path(__file__).parent / "found").iterdir())
-    counts = dataclasses.replace(campaign, bits=bits).fuzz(found)
-    assert counts["inputs"] >= len(found) > 0
+    files = sorted((Path(__file__).parent / "found").iterdir())
+    counts = dataclasses.replace(campaign, bits=bits).fuzz(files)
+    assert counts["inputs"] >= len(files) > 0

@@ -17,15 +17,18 @@ from ethosu_tools.model.make_model import MODELS
 from host_tests.campaigns.common import Row
 from host_tests.campaigns.loading import Loading
 from host_tests.kit import sharing, vela_once
-from host_tests.modules.ethosu.runtime.executorch import (
+from host_tests.modules.ethosu.executorch import (
     cortex_m,
     damaged,
     made,
     moves,
     program_writer,
 )
-from host_tests.modules.ethosu.runtime.executorch.made import OPTIONS
-from host_tests.modules.ethosu.runtime.executorch.vela_binary import VelaBinary
+from host_tests.modules.ethosu.executorch.hostile import MUCH_WORK
+from host_tests.modules.ethosu.executorch.made import OPTIONS
+from host_tests.modules.ethosu.executorch.vela_binary import VelaBinary
+
+__all__ = ["MUCH_WORK", "ROWS"]
 
 NAME = "programs"
 KEY = "0123456789abcdef" * 4
@@ -35,7 +38,7 @@ DELEGATES = "delegates"
 
 def corpus() -> Path:
     """Path of the folder with the folder of programs; made once."""
-    tests = sharing.REPO / "host_tests/modules/ethosu/runtime/executorch"
+    tests = sharing.REPO / "host_tests/modules/ethosu/executorch"
     return sharing.cached(
         "programs", (sharing.tool_sources(), *sorted(tests.glob("*.py")), Path(__file__)), _make
     )

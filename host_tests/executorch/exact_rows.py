@@ -14,7 +14,7 @@ from host_tests.exactness.hosts import Row
 from host_tests.exactness.models import Get, Prepare
 from host_tests.kit import fixtures
 from host_tests.kit.reference_cases import Case
-from host_tests.modules.ethosu.runtime.executorch import cortex_m, made
+from host_tests.modules.ethosu.executorch import cortex_m, made
 
 
 @functools.cache

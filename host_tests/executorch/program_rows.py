@@ -4,8 +4,8 @@
 from pathlib import Path
 
 from host_tests.kit.vela_raw import VelaRaw
-from host_tests.modules.ethosu.runtime.executorch import made, program_writer
-from host_tests.modules.ethosu.runtime.executorch.vela_binary import VelaBinary
+from host_tests.modules.ethosu.executorch import made, program_writer
+from host_tests.modules.ethosu.executorch.vela_binary import VelaBinary
 
 _KEY = "86dd" * 16
 

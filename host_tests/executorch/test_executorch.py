@@ -10,8 +10,8 @@ import pytest
 from ethosu_tools.base.errors import SetupError
 
 from host_tests.kit import stand_ins
-from host_tests.modules.ethosu.runtime.executorch import made, moves, test_values
-from host_tests.modules.ethosu.runtime.executorch.program_writer import Program
+from host_tests.modules.ethosu.executorch import made, moves, test_values
+from host_tests.modules.ethosu.executorch.program_writer import Program
 
 from . import __main__ as command
 from . import stand_in, verdicts

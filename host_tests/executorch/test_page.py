@@ -10,7 +10,7 @@ import pytest
 from ethosu_tools import cli
 
 from host_tests.kit import pages
-from host_tests.modules.ethosu.runtime.executorch import made
+from host_tests.modules.ethosu.executorch import made
 
 from . import program_rows
 

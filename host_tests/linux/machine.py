@@ -29,7 +29,7 @@ def build_client() -> Path:
     build = sharing.BUILD / "accel/aarch64"
     sharing.make("modules/ethosu/accel", "archive", f"CROSS={cross}", f"BUILD={build}")
     module = sharing.REPO / "modules/ethosu"
-    parts = "", "driver", "driver/include", "runtime", "accel"
+    parts = "", "driver/include", "runtime/include", "accel"
     folders = *(module / part for part in parts), HERE
     command = [
         *(f"{cross}gcc", "-std=gnu11", "-O2", "-static", "-Wall", "-Wextra", "-Werror"),

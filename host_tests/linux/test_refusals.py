@@ -48,7 +48,7 @@ def test_the_simulated_device_refuses_as_linux_does():
     sharing.make("tools/sim_accel")
     library = sharing.BUILD / "sim_accel/libethosu_accel.so"
     module = sharing.REPO / "modules/ethosu"
-    folders = module / "driver", module / "driver/include", module / "accel", HERE
+    folders = module, module / "driver/include", module / "accel", HERE
     command = [
         *("gcc", "-std=gnu11", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"),
         *('-DETHOSU_ADDED_ERRORS="accel_errors.def"', *(f"-I{folder}" for folder in folders)),

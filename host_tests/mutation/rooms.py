@@ -32,14 +32,14 @@ IMAGE = "sim-host firmware"
 
 ROOMS = (
     Room(
-        "driver", 20, (f"{MODULE}/driver/*.c",), "sim-host-variants", (f"{TESTS}/driver",),
+        "driver", 20, (f"{MODULE}/driver/*/*.c",), "sim-host-variants", (f"{TESTS}/driver",),
         but=("ethosu_log.c",),
         first=("test_c.py", "test_verify.py", "test_faults.py"),
     ),
     Room(
-        "runtime", 12, (f"{MODULE}/runtime/*.c",), "sim-host-variants firmware",
+        "runtime", 12, (f"{MODULE}/runtime/*/*.c",), "sim-host-variants firmware",
         (
-            f"{TESTS}/runtime/test_*.py", f"{TESTS}/runtime", EXACTNESS,
+            f"{TESTS}/runtime/test_*.py", f"{TESTS}/runtime", f"{TESTS}/executorch", EXACTNESS,
             "host_tests/tools/ethosu_tools/model",
         ),
         first=(
@@ -48,19 +48,20 @@ ROOMS = (
         ),
     ),
     Room(
-        "kernels", 14, (f"{MODULE}/runtime/kernels/*.c",), IMAGE,
+        "kernels", 14, (f"{MODULE}/runtime/kernels/*/*.c",), IMAGE,
         (f"{TESTS}/runtime/kernels", EXACTNESS),
         # Compiled only where a tree of CMSIS-NN is given.
         but=("cmsis_nn.c",),
         first=("kernels/test_exact.py",),
     ),
     Room(
-        "executorch", 8, (f"{MODULE}/runtime/executorch/*.c",), "sim-host-variants firmware",
-        (f"{TESTS}/runtime/executorch", EXACTNESS),
+        "executorch", 8, (f"{MODULE}/executorch/*.c", f"{MODULE}/executorch/*/*.c"),
+        "sim-host-variants firmware",
+        (f"{TESTS}/executorch", EXACTNESS),
         first=("test_moves.py", "test_programs.py", "test_refusals.py"),
     ),
     Room(
-        "binding", 12, (f"{MODULE}/binding/*.c",), f"{IMAGE} plugin",
+        "binding", 12, (f"{MODULE}/binding/*.c", f"{MODULE}/binding/*/*.c"), f"{IMAGE} plugin",
         (f"{TESTS}/binding", "host_tests/boards/MPS3_AN547", "host_tests/campaigns/board"),
         first=(
             "binding/test_programs.py", "binding/test_npu.py",

@@ -21,7 +21,7 @@ project(firmware C)
 file(WRITE main.c "int main(void) { return 0; }\n")
 add_executable(firmware main.c)
 """
-INCLUDES = ("modules/ethosu", "modules/ethosu/driver/include", "modules/ethosu/runtime")
+INCLUDES = ("modules/ethosu", "modules/ethosu/driver/include", "modules/ethosu/runtime/include")
 C = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", *(f"-I{pages.REPO / at}" for at in INCLUDES)]
 
 

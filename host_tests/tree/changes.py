@@ -65,12 +65,12 @@ def methods() -> list[str]:
     """Methods of Model with unique names."""
     rows = r"MP_QSTR_([a-z]\w+)\), MP_ROM_PTR\(&model_"
     common = {"cancel", "info", "method", "reset", "run"}
-    return sorted({*_found(rows, MODULE / "binding/model_object.c")} - common)
+    return sorted({*_found(rows, MODULE / "binding/model/model_object.c")} - common)
 
 
 def kinds() -> list[str]:
     """Kinds of model files."""
-    return _found(r"\{ETHOSU_FILE_(\w+), \"\w", MODULE / "runtime/file_kind.c")
+    return _found(r"\{ETHOSU_FILE_(\w+), \"\w", MODULE / "runtime/file/file_kind.c")
 
 
 def errors() -> list[str]:

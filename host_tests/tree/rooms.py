@@ -16,13 +16,13 @@ _GIVEN, _WEAK, _TAKEN = "TDBRSGCiV", "W", "Uw"
 def calls(root: Path, room: Path, tool: str = "nm") -> Graph:
     """Symbols by calling source and source that has them; names are relative to `root`, without .o.
 
-    A table of functions counts as calls of each. Objects in folders that the room does not have are
-    those of another build, such as one with a sanitizer.
+    A table of functions counts as calls of each. Objects without a source, in the room or generated
+    beside them, are those of another build, such as one with a sanitizer, or older than a move.
     """
     objects = [
         path
         for path in sorted(root.rglob("*.o"))
-        if (room / path.relative_to(root)).parent.is_dir()
+        if any((at / path.relative_to(root)).with_suffix(".c").is_file() for at in (room, root))
     ]
     command = [tool, "-A", "-g", *map(str, objects)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -38,7 +38,7 @@ def test_a_product_is_a_row_in_each_table():
     )
     driven = re.findall(
         r"^ETHOSU_EXT_PRODUCT\((U\d\d), \d, (\d+),",
-        (DRIVER / "ethosu_products.def").read_text(),
+        (DRIVER / "device/ethosu_products.def").read_text(),
         re.MULTILINE,
     )
     compiled = [re.fullmatch(r"ethos-(u\d\d)-(\d+)", name).groups() for name in targets.NPUS]

@@ -85,11 +85,11 @@ _LISTS = {
         ("qemu_plugin/libethosu_qemu.so",),
     ),
     "host library": (
-        *("tools/sim_host", "all", "modules/ethosu/runtime/mutable.c"),
+        *("tools/sim_host", "all", "modules/ethosu/runtime/run/mutable.c"),
         ("sim_host/libethosu_sim.so",),
     ),
     "driver": (
-        *("tools/sim_host", "archives driver", "modules/ethosu/driver/mutable.c"),
+        *("tools/sim_host", "archives driver", "modules/ethosu/driver/job/mutable.c"),
         ("sim_host/libethosu_driver.a", "sim_host/libethosu_driver.so"),
     ),
     "host board": (

@@ -43,11 +43,11 @@ ETHOSU_FLAGS_pte := -DETHOSU_PTE=0
 ETHOSU_FLAGS_pmu := -DETHOSU_PMU=0
 ETHOSU_FLAGS_variables := -DETHOSU_VARIABLES=0
 ETHOSU_FLAGS_cop2 := -DETHOSU_COP2=0
-ETHOSU_FILES_messages := driver/ethosu_messages.c runtime/operator_names.c
-ETHOSU_FILES_pte := runtime/executorch/% runtime/describe/%
-ETHOSU_FILES_pmu := driver/ethosu_pmu% binding/pmu_object.c
-ETHOSU_FILES_audio := audio/% binding/audio_%
-ETHOSU_FILES_image := image/% binding/image_%
+ETHOSU_FILES_messages := driver/base/ethosu_messages.c runtime/file/operator_names.c
+ETHOSU_FILES_pte := executorch/%
+ETHOSU_FILES_pmu := driver/job/ethosu_pmu% binding/npu/pmu_object.c
+ETHOSU_FILES_audio := audio/% binding/media/audio_%
+ETHOSU_FILES_image := image/% binding/media/image_%
 ETHOSU_OMITTED := $(sort $(ETHOSU_WITHOUT)) $(filter-out $(ETHOSU_NPUS),$(ETHOSU_FAMILIES))
 CFLAGS_USERMOD += $(foreach name,$(ETHOSU_OMITTED),$(ETHOSU_FLAGS_$(name)))
 ETHOSU_LEFT_OUT := $(foreach name,$(ETHOSU_OMITTED),$(ETHOSU_FILES_$(name)))
@@ -56,8 +56,7 @@ ifeq ($(filter all,$(ETHOSU_KERNELS)),)
 CFLAGS_USERMOD += '-DETHOSU_KERNEL_LIST=$(foreach name,$(filter-out none,$(ETHOSU_KERNELS)),KERNEL($(name)))'
 endif
 ifeq ($(ETHOSU_KERNELS),none)
-ETHOSU_LEFT_OUT += runtime/kernels/% runtime/live_memory.c runtime/plan_check.c \
-	runtime/plan_reader.c runtime/schedule.c
+ETHOSU_LEFT_OUT += runtime/kernels/% runtime/plan/%
 ETHOSU_INSTEAD += minimal/no_kernels.c
 endif
 
@@ -77,20 +76,23 @@ $(BUILD)/cmsis_nn/%.o: $(CMSIS_NN_DIR)/Source/%.c
 	$(call compile_c)
 
 ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \
-	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*.c runtime/*.c runtime/executorch/*.c runtime/kernels/*.c \
-	runtime/describe/*.c audio/*.c image/*.c binding/*.c)))))
+	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*/*.c runtime/*/*.c runtime/kernels/*/*.c \
+	executorch/*.c executorch/*/*.c audio/*.c image/*.c binding/*.c binding/*/*.c)))))
 SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # Code that runs at each inference, or for each number, is compiled for speed, the rest for size.
-ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_verify.c driver/ethosu_verify_maps.c driver/device.c driver/device_check.c driver/ethosu_pool.c \
-	driver/ethosu_hooks_sync.c driver/ethosu_irq.c driver/ethosu_memory.c driver/ethosu_streams.c \
-	runtime/run.c runtime/flatbuffer.c runtime/nd.c runtime/tflite.c runtime/kernels/% \
-	runtime/executorch/quantize_operators.c runtime/executorch/real_pool.c \
-	audio/% image/image_row.c image/image_write.c binding/exchange.c binding/model_run.c binding/numbers.c binding/semaphore.c
+ETHOSU_FAST := $(addprefix driver/,board/ethosu_hooks_sync.c board/ethosu_memory.c device/device.c device/device_check.c \
+	$(addprefix verify/ethosu_verify,.c _maps.c _products.c) \
+	$(patsubst %,job/ethosu_%.c,driver irq pool streams)) \
+	runtime/run/run.c runtime/file/flatbuffer.c runtime/file/tflite.c runtime/kernels/% \
+	executorch/operators/quantize_operators.c executorch/operators/real_pool.c \
+	audio/% image/image_row.c image/image_write.c binding/call/semaphore.c \
+	binding/tensor/element.c binding/model/exchange.c binding/model/model_run.c
 
 # Of the operators: what runs at load, or copies rows.
-ETHOSU_SMALL := $(addprefix runtime/kernels/,$(addsuffix .c,compare copy depth_to_space detection_postprocess \
-	flexbuffer gather join kernel pad quantization registry slice transpose))
+ETHOSU_SMALL := $(addprefix runtime/kernels/,registry.c element/compare.c \
+	$(patsubst %,shared/%.c,kernel plan_reader quantization) \
+	$(patsubst %,shape/%.c,copy depth_to_space detection_postprocess flexbuffer gather join pad slice transpose))
 ETHOSU_FAST_SRC := $(filter-out $(ETHOSU_SMALL),$(filter $(ETHOSU_FAST),$(ETHOSU_SRC)))
 
 # $(call ETHOSU_OBJ,SOURCES). Flags of a target come behind those of the port, and win. USER_C_MODULES may
@@ -99,17 +101,18 @@ ETHOSU_OBJ = $(patsubst %.c,$(BUILD)/$(notdir $(ETHOSU_DIR))/%.o,$(1))
 $(call ETHOSU_OBJ,$(ETHOSU_FAST_SRC)): CFLAGS += -O2
 $(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST_SRC),$(ETHOSU_SRC))): CFLAGS += -Os
 
-# The weak functions, without those of driver/defaults. A port that links a static library with its own must
+# The weak functions, without those of driver/board/defaults. A port that links a static library with its own must
 # link these after it: the driver's README.
-ETHOSU_DEFAULTS := $(addprefix driver/,arm_ethos_io_memcpy.c ethosu_hooks.c ethosu_hooks_sync.c ethosu_irq.c)
+ETHOSU_DEFAULTS := $(addprefix driver/,board/arm_ethos_io_memcpy.c board/ethosu_hooks.c board/ethosu_hooks_sync.c job/ethosu_irq.c)
 
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off
 # These flags are the whole port's: its own headers come before ours with the same name.
-CFLAGS_USERMOD += $(foreach folder,. audio driver driver/include runtime image binding,-idirafter $(ETHOSU_DIR)/$(folder))
+CFLAGS_USERMOD += -I$(ETHOSU_DIR) -I$(ETHOSU_DIR)/driver/include -I$(ETHOSU_DIR)/runtime/include \
+	$(foreach folder,audio image,-idirafter $(ETHOSU_DIR)/$(folder))
 
-# binding/buffers.c replaces these functions. A port links by the compiler, or by `ld` itself: its
-# makefiles tell.
+# binding/memory/buffers.c and binding/npu/rom_guard.c replace these functions. A port links by the
+# compiler, or by `ld` itself: its makefiles tell.
 ETHOSU_COMMA := ,
 ETHOSU_LD := $(and $(filter %ld,$(LD)),$(shell grep -lsE '^	.*[$$][(]LD[)].*[$$][(]LDFLAGS[)]' $(MAKEFILE_LIST)))
 ETHOSU_WRAP ?= $(if $(ETHOSU_LD),,-Wl$(ETHOSU_COMMA))--wrap=

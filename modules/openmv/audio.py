@@ -32,7 +32,7 @@ def init(channels=1, frequency=16000, samples=512):
             f"{PATH} has {found[0]} channels at {found[1]} Hz, expected {channels} at {frequency}"
         )
     _piece = bytearray(2 * channels * samples)
-    _file = file  # after what may find no memory: start_streaming() asks for it
+    _file = file  # comes after what may find no memory, as start_streaming() looks for it
     _period = max(1, samples * 1000 // frequency)
 
 

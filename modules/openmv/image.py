@@ -9,7 +9,7 @@ import struct
 import ethosu_image
 import framebuf
 
-GRAYSCALE, RGB565 = 1, 2  # bytes of a pixel
+GRAYSCALE, RGB565 = 1, 2  # as many as a pixel has bytes
 
 _KINDS = {GRAYSCALE: ethosu_image.GRAY, RGB565: ethosu_image.RGB565}
 _BUFFERS = {GRAYSCALE: framebuf.GS8, RGB565: framebuf.RGB565}
@@ -163,7 +163,7 @@ class Image:
             step = self._w * 2
             gap = bytes(-step % 4)
             size = (step + len(gap)) * self._h
-            # Rows from the top; the masks of red, green and blue.
+            # The height is negative: rows begin at the top. Masks of red, green and blue follow.
             file.write(b"BM" + struct.pack("<IIIIiiHHII", 66 + size, 0, 66, 40, self._w, -self._h,
                                            1, 16, 3, size))  # fmt: skip
             file.write(struct.pack("<IIIIIII", 0, 0, 0, 0, 0xF800, 0x07E0, 0x001F))
@@ -208,7 +208,7 @@ def _read(path):
     """Width, height, format and pixels of a file."""
     with open(path, "rb") as file:
         try:
-            data = memoryview(file)  # in ROM: used in place
+            data = memoryview(file)  # a file in ROM is used in place
         except TypeError:
             data = file.read()
     if bytes(data[:2]) == b"P5":

@@ -21,9 +21,8 @@ from cffi import FFI
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = {
     "modules/ethosu/driver/include": ("ethosu_ext.h",),
-    "modules/ethosu/driver": (),
-    "modules/ethosu/runtime": ("ethosu_model.h",),
-    "modules/ethosu/runtime/describe": ("ethosu_describe.h",),
+    "modules/ethosu": (),
+    "modules/ethosu/runtime/include": ("ethosu_model.h", "ethosu_describe.h"),
     "modules/ethosu/audio": ("ethosu_audio.h",),
     "tools/npu_sim": ("npu_sim.h",),
     "tools/sim_host": ("sim_host.h",),

@@ -2,7 +2,7 @@
 /** The kernel's checks of streams and jobs, and the execution of a job on the simulator. */
 #include "sim_accel_internal.h"
 
-#include "ethosu_registers.h"
+#include "driver/base/ethosu_registers.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "coherence.h"
 
-#include "ethosu_io.h"
+#include "driver/board/ethosu_io.h"
 
 #include <stdlib.h>
 #include <string.h>

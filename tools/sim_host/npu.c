@@ -4,7 +4,7 @@
  * on a thread, and the interrupt line calls the handler. Faults are injected in between, where they
  * would occur in silicon.
  */
-#include "ethosu_registers.h"
+#include "driver/base/ethosu_registers.h"
 #include "sim_host_internal.h"
 
 #include "sim_host_io.h"

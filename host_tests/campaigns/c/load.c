@@ -8,7 +8,7 @@
  * An ExecuTorch program may be followed by a data file (.ptd), at a multiple of 16 bytes.
  */
 #define _GNU_SOURCE
-#include "builder.h"
+#include "runtime/build/builder.h"
 #include "exercise.h"
 #include "libfuzzer.h"
 #include "load_npu.h"

@@ -7,7 +7,7 @@
  * With DELEGATES, only the delegates of ExecuTorch programs change.
  */
 #define _GNU_SOURCE
-#include "flatbuffer.h"
+#include "runtime/file/flatbuffer.h"
 #include "libfuzzer.h"
 #include "mutate_payload.h"
 #include "mutate_stream.h"

@@ -115,7 +115,7 @@ def _build(
             assert text.count(changes[name][0]) == 1
             sources[macro] = sharing.folder_with(name, text.replace(*changes[name])) / name
     module = repo / "modules/ethosu"
-    folders = (here, repo / "firmware/drivers", module / "driver", module / "driver/include")
+    folders = (here, repo / "firmware/drivers", module, module / "driver/include")
     folders += (repo / "firmware", repo / "tools/npu_sim")
     cache = sorted((repo / "tools/npu_sim/coherence").glob("*.c"))
     return sharing.program(
@@ -125,7 +125,7 @@ def _build(
         + [f'-D{macro}="{path}"' for macro, path in sources.items()]
         + ([f"-DSHARED={DRIVERS[driver]}"] if DRIVERS[driver] else [])
         + ["-DETHOSU_IO_HEADER=<dma_io.h>", *(f"-I{folder}" for folder in folders)]
-        + [here / "dma_caches.c", *cache, module / "driver/ethosu_memory.c", "-o"],
+        + [here / "dma_caches.c", *cache, module / "driver/board/ethosu_memory.c", "-o"],
     )
 
 

@@ -88,7 +88,7 @@ def _row(path, counted):
 
 
 def text_bytes(map_file):
-    """Bytes of text and constants in an image: for each module folder, and for U85's files."""
+    """Bytes of text and constants in an image: for each room of the module, and for U85's files."""
     # Only linked sections: the memory map, not the list of discarded sections.
     _, _, kept = map_file.read_text(errors="replace").partition("Linker script and memory map")
     folders = Counter()
@@ -99,7 +99,9 @@ def text_bytes(map_file):
         re.M,
     )
     for size, folder, file in section.findall(kept):
-        folders[folder] += int(size, 16)
+        room, *inner = folder.split("/")
+        apart = room == "runtime" and inner  # kernels, executorch, describe
+        folders["/".join([room, inner[0]]) if apart else room] += int(size, 16)
         u85 += int(size, 16) if file.endswith("_u85") else 0
     return {
         "text_bytes": dict(sorted(folders.items())),

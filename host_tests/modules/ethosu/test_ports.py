@@ -40,17 +40,18 @@ STRICTEST = (
     "-Wno-format-zero-length -Wextra -Wno-unused-parameter -Wno-sign-compare "
     f"-std=c99 {SINGLE}"
 )
-KERNELS = "runtime/kernels"
+KERNELS = "runtime/kernels/*"
 FOLDERS = (
-    "driver",
-    "runtime",
-    "runtime/describe",
-    "runtime/executorch",
+    "driver/*",
+    "runtime/*",
+    "executorch",
+    "executorch/*",
     KERNELS,
     "audio",
     "image",
     "minimal",
     "binding",
+    "binding/*",
 )
 # The compiler computes the first one itself; docs/upstream_port.md defines the others.
 NOT_OF_LIBM = {"fabsf", "fmaxf", "fminf"}
@@ -144,12 +145,12 @@ def binding_flags(repo, micropython, folder, options=FLOATS):
 def includes(module):
     return [
         f"-I{module / folder}"
-        for folder in (".", "audio", "image", "driver", "driver/include", "runtime", "binding")
+        for folder in (".", "audio", "image", "driver", "driver/include", "runtime")
     ]
 
 
 def all_sources(module):
-    sources = [path for folder in FOLDERS for path in sorted((module / folder).glob("*.c"))]
+    sources = [path for folder in FOLDERS for path in sorted(module.glob(f"{folder}/*.c"))]
     assert len(sources) > 80
     return sources
 
@@ -200,7 +201,7 @@ def test_it_compiles_with_each_shape_of_micropython(options, repo, module, micro
     if shape["FLOAT_IMPL"] == "MICROPY_FLOAT_IMPL_DOUBLE":
         flags.append(NOT_SINGLE)
     for level in ("-Os", "-O2"):
-        compile_all([level, *flags], sorted((module / "binding").glob("*.c")))
+        compile_all([level, *flags], sorted((module / "binding").rglob("*.c")))
 
 
 def test_it_compiles_with_the_configuration_of_the_unix_port(repo, module, micropython):
@@ -210,7 +211,7 @@ def test_it_compiles_with_the_configuration_of_the_unix_port(repo, module, micro
     names = [f"-I{repo / 'build/firmware/MPS3_AN547/common'}"]
     paths = [f"-I{path}" for path in (port, micropython, example)]
     flags = ["-Os", "-std=gnu99", NOT_SINGLE, "-DNDEBUG", "-DUNIX", *includes(module), *names]
-    sources = [*sorted((module / "binding").glob("*.c")), example / "board.c"]
+    sources = [*sorted((module / "binding").rglob("*.c")), example / "board.c"]
     compile_all([*flags, *paths, *sim], sources, ["gcc"])
 
 
@@ -222,7 +223,7 @@ def test_it_compiles_with_the_configuration_of_the_qemu_port(repo, module, micro
     flags = ["-Os", "-DNDEBUG", "-DMICROPY_SCHEDULER_STATIC_NODES=1", "-DMICROPY_HEAP_SIZE=1"]
     flags += [*FPUS[1], *includes(module), *names, *paths]
     boards = [example / "board.c", example / "older/machine.c"]
-    compile_all(flags, [*sorted((module / "binding").glob("*.c")), *boards])
+    compile_all(flags, [*sorted((module / "binding").rglob("*.c")), *boards])
 
 
 def test_the_ports_still_have_these_flags(micropython):
@@ -265,10 +266,10 @@ def test_the_linker_gets_its_flag_as_the_port_calls_it(recipe, linker, expected)
 @pytest.mark.parametrize("given", ["modules", "modules/ethosu", "/elsewhere modules/ethosu"])
 def test_flags_of_its_objects_reach_them(given, module, tmp_path):
     """They are in the module's folder, also if a manifest names the module itself."""
-    print_objects = "$(info $(call ETHOSU_OBJ,binding/numbers.c))\nall: ;\n"
+    print_objects = "$(info $(call ETHOSU_OBJ,binding/tensor/element.c))\nall: ;\n"
     path = given.replace("modules", str(module.parent))
     printed = sharing.ask_module(print_objects, f"USER_C_MODULES={path}", f"BUILD={tmp_path}")
-    assert printed.split() == [f"{tmp_path}/ethosu/binding/numbers.o"]
+    assert printed.split() == [f"{tmp_path}/ethosu/binding/tensor/element.o"]
 
 
 def test_headers_of_the_module_hide_no_others(module, tmp_path):
@@ -282,12 +283,12 @@ def test_headers_of_the_module_hide_no_others(module, tmp_path):
     command = ["gcc", "-E", *flags, f"-I{tmp_path / 'port'}", tmp_path / "generated.c"]
     found = sharing.run(command)
     assert "error_at_line" in found and "int the_port;" in found
-    assert f"{module}/binding" in flags
+    assert f"{module}/image" in flags
 
 
 def test_no_header_of_the_c_library_is_found_instead_of_ours_or_hidden_by_it(module):
     """make has the module's folders behind the library's (`-idirafter`), CMake before them."""
-    sources = [path for folder in FOLDERS for path in (module / folder).glob("*.[ch]")]
+    sources = [path for folder in FOLDERS for path in module.glob(f"{folder}/*.[ch]")]
     named = {
         name
         for path in sources
@@ -316,7 +317,7 @@ def test_it_calls_no_function_that_micropython_s_libm_lacks(module, micropython)
     lacking = {
         (name, path.name)
         for folder in FOLDERS
-        for path in (module / folder).glob("*.[ch]")
+        for path in module.glob(f"{folder}/*.[ch]")
         for name in re.findall(r"\b(\w+)\(", COMMENT.sub("", path.read_text()))
         if name in declared - provided
     }

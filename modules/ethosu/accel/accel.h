@@ -5,7 +5,7 @@
 
 #include "accel_uapi.h"
 #include "ethosu_accel.h"
-#include "ethosu_fault.h"
+#include "driver/base/ethosu_fault.h"
 
 /** A buffer object, also mapped for the CPU. */
 struct accel_buffer {

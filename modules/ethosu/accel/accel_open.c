@@ -2,7 +2,7 @@
 /** A handle: open, close and properties. */
 #include "accel.h"
 
-#include "ethosu_products.h"
+#include "driver/device/ethosu_products.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,8 +9,8 @@
  */
 #include "accel.h"
 
-#include "device.h"
-#include "ethosu_verify.h"
+#include "driver/device/device.h"
+#include "driver/verify/ethosu_verify.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,20 +2,20 @@
 /** Python module `ethosu`: the NPUs of the board, and models that run on them. */
 #include <string.h>
 
-#include "buffers.h"
+#include "binding/call/methods.h"
+#include "binding/call/raise.h"
+#include "binding/memory/buffers.h"
+#include "binding/model/model_object.h"
+#include "binding/npu/job.h"
+#include "binding/npu/npu_object.h"
 #include "ethosu_memory.h"
 #include "ethosu_version.h"
-#include "job.h"
-#include "methods.h"
-#include "model_object.h"
-#include "npu_object.h"
 #include "pmu_ethosu.h"
 #include "py/binary.h"
 #include "py/mperrno.h"
 #include "py/objarray.h"
 #include "py/objstr.h"
 #include "py/runtime.h"
-#include "raise.h"
 
 #if !MICROPY_PY_BUILTINS_FLOAT
 #error "Module ethosu needs floats: set MICROPY_FLOAT_IMPL in the port, or leave this module out"

@@ -3,7 +3,7 @@
 #ifndef IMAGE_ROW_H
 #define IMAGE_ROW_H
 
-#include "../runtime/kernels/resize_axis.h"
+#include "runtime/kernels/shape/resize_axis.h"
 #include "image.h"
 
 /** Format and channels are constants where these functions are called. */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /**
- * In a build with ETHOSU_KERNELS=none, replaces runtime/kernels/, live_memory.c, plan_check.c,
- * plan_reader.c and schedule.c. Without CPU operators, no scratch memory needs planning, and
- * nothing runs in parallel to the NPU.
+ * In a build with ETHOSU_KERNELS=none, replaces runtime/kernels/ and runtime/plan/. Without CPU
+ * operators, no scratch memory needs planning, and nothing runs in parallel to the NPU.
  */
-#include "kernels/kernel.h"
-#include "plan_check.h"
+#include "runtime/kernels/shared/kernel.h"
+#include "runtime/plan/plan_check.h"
+#include "runtime/kernels/shared/plan_reader.h"
+#include "runtime/plan/schedule.h"
 
 const struct kernel *kernel_find(const struct tflite_operator_call *call)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** Faults as numbers. Replaces the driver's ethosu_messages.c in a build without messages. */
 #include "ethosu_ext.h"
-#include "ethosu_count.h"
-#include "ethosu_text.h"
+#include "driver/base/ethosu_count.h"
+#include "driver/base/ethosu_text.h"
 
 /** "1c 3 64 0 2": code, index, found, expected and STATUS, all hexadecimal. */
 size_t ethosu_ext_describe(const struct ethosu_ext_fault *fault, char *text, size_t size)

@@ -43,7 +43,7 @@ def _run_until_complete(main_task=None):
     except BaseException:
         for lock in _locks.values():
             _cancel_job(lock)
-        core.cur_task = None  # it keeps what its task has reserved
+        core.cur_task = None  # the task there would keep what it has reserved
         raise
 
 
@@ -130,7 +130,7 @@ def buffer(size):
 def reserve(*, timeout_ms=-1, npu=None, powered=False):
     """Reserve an NPU, by index or config; wait until it is free."""
     index = _index(npu)
-    handle = NPU()  # first: once it is reserved, its guard releases the NPU if the handle is lost
+    handle = NPU()  # comes first: if the handle is lost, its guard releases the NPU
     begun = time.ticks_ms()
     try:
         while not _reserve(handle._guard, index, powered):
@@ -210,7 +210,7 @@ class _Job(io.IOBase):
         try:
             npu = self.npu
         except OSError:
-            return False  # released: the next call raises
+            return False  # it was released: the next call raises
         ticket = _ticket(npu)
         return ticket is not None and _is_running(npu) and _late(npu, ticket) is None
 
@@ -286,7 +286,7 @@ class NPU(_Job):
 
     def release(self):
         """Stop the inference and release the NPU. A second call has no effect."""
-        _release(self._guard)  # first: Ctrl-C comes at jumps only
+        _release(self._guard)  # comes first: Ctrl-C comes at jumps only
         guard, self._guard = self._guard, False
         if guard:
             _spare.append(guard)
@@ -305,7 +305,7 @@ class Tensor:
     def __init__(self, model, index, data):
         self._index = index
         self.data = data
-        self._model = model  # its memory
+        self._model = model  # the model's memory holds the tensor
 
     def __getattr__(self, name):
         facts = _tensor(self._model._memory, self._index)  # raises if the model was closed

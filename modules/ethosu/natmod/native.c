@@ -8,15 +8,17 @@
 
 #include <string.h>
 
+#include "binding/model/exchange.h"
+#include "binding/tensor/info.h"
+#include "binding/tensor/tensor_fill.h"
 #include "ethosu_ext.h"
 #include "ethosu_memory.h"
 #include "ethosu_model.h"
 #include "ethosu_version.h"
-#include "metadata.h"
+#include "hooks.h"
+#include "runtime/load/metadata.h"
 #include "native_arguments.h"
 #include "native_job.h"
-#include "hooks.h"
-#include "python_values.h"
 
 /* ---- models ---- */
 
@@ -139,7 +141,7 @@ static mp_obj_t new_view(mp_obj_t owner, const struct ethosu_model_buffer *tenso
     }
     mp_obj_array_t *view = m_malloc(sizeof *view);
     view->base.type = memoryview;
-    view->typecode = (uint8_t)(values_typecode(tensor->type) | MP_OBJ_ARRAY_TYPECODE_FLAG_RW);
+    view->typecode = (uint8_t)(element_typecode(tensor->type) | MP_OBJ_ARRAY_TYPECODE_FLAG_RW);
     view->free = offset; // of a view
     view->len = tensor->size / width;
     view->items = block;
@@ -183,14 +185,14 @@ static MP_DEFINE_CONST_FUN_OBJ_2(aligned_view_obj, aligned_view);
 
 /* ---- values of tensors ---- */
 
-void values_call(void *owner, mp_obj_t callable, const struct ethosu_model_buffer *input)
+void exchange_call(void *owner, mp_obj_t callable, const struct ethosu_model_buffer *input)
 {
     size_t count;
     mp_obj_t *items;
     mp_obj_get_array(MP_OBJ_FROM_PTR(owner), &count, &items);
     struct ethosu_model_tensor tensor;
-    values_get_tensor(native_model_of(MP_OBJ_FROM_PTR(owner)), input->tensor, &tensor);
-    char code = values_typecode(tensor.type);
+    tensor_get(native_model_of(MP_OBJ_FROM_PTR(owner)), input->tensor, &tensor);
+    char code = element_typecode(tensor.type);
     mp_obj_t arguments[] = {
         new_view(items[1], input),
         info_shape(&tensor),
@@ -203,7 +205,7 @@ void values_call(void *owner, mp_obj_t callable, const struct ethosu_model_buffe
 /** _write(memory, given): check and write inputs */
 static mp_obj_t model_write(mp_obj_t memory, mp_obj_t given)
 {
-    values_write_inputs(native_model_of(memory), MP_OBJ_TO_PTR(memory), given);
+    exchange_write_inputs(native_model_of(memory), MP_OBJ_TO_PTR(memory), given);
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_write_obj, model_write);
@@ -211,7 +213,7 @@ static MP_DEFINE_CONST_FUN_OBJ_2(model_write_obj, model_write);
 /** _read(memory, given, copy): check buffers for the outputs, or copy them there */
 static mp_obj_t model_read(mp_obj_t memory, mp_obj_t given, mp_obj_t copy)
 {
-    values_visit_outputs(native_model_of(memory), given, mp_obj_is_true(copy));
+    exchange_visit_outputs(native_model_of(memory), given, mp_obj_is_true(copy));
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(model_read_obj, model_read);
@@ -219,14 +221,14 @@ static MP_DEFINE_CONST_FUN_OBJ_3(model_read_obj, model_read);
 /** _results(memory, real): a list of new arrays for the outputs */
 static mp_obj_t model_results(mp_obj_t memory, mp_obj_t real)
 {
-    return values_new_outputs(native_model_of(memory), mp_obj_is_true(real));
+    return exchange_new_outputs(native_model_of(memory), mp_obj_is_true(real));
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_results_obj, model_results);
 
 /** _fill(memory, results, real): copy the outputs to a list of _results(). Returns it. */
 static mp_obj_t model_fill(mp_obj_t memory, mp_obj_t results, mp_obj_t real)
 {
-    values_fill_outputs(native_model_of(memory), results, mp_obj_is_true(real));
+    exchange_fill_outputs(native_model_of(memory), results, mp_obj_is_true(real));
     return results;
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(model_fill_obj, model_fill);
@@ -235,7 +237,7 @@ static MP_DEFINE_CONST_FUN_OBJ_3(model_fill_obj, model_fill);
 static mp_obj_t model_quantize(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;
-    values_quantize_into(native_model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]), args[2],
+    tensor_fill_raw_into(native_model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]), args[2],
                          args[3], "into");
     return mp_const_none;
 }
@@ -245,8 +247,8 @@ static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_quantize_obj, 4, 4, model_quant
 static mp_obj_t model_dequantize(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;
-    return values_dequantize_into(native_model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]),
-                                  args[2], args[3]);
+    return tensor_real_into(native_model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]), args[2],
+                            args[3]);
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_dequantize_obj, 4, 4, model_dequantize);
 
@@ -259,8 +261,8 @@ static mp_obj_t model_tensor(mp_obj_t memory, mp_obj_t index)
     struct ethosu_model_tensor tensor;
     const struct ethosu_model *model = native_model_of(memory);
     uint32_t number = (uint32_t)mp_obj_get_int(index);
-    values_get_tensor(model, number, &tensor);
-    char code = values_typecode(tensor.type);
+    tensor_get(model, number, &tensor);
+    char code = element_typecode(tensor.type);
     mp_obj_t facts[] = {
         mp_obj_new_str(tensor.name, tensor.name_length),
         info_shape(&tensor),

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ethosu_text.h"
+#include "driver/base/ethosu_text.h"
 #include "hooks.h"
 
 struct ethosu_driver natmod_npus[NATMOD_NPUS];

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "arguments.h"
+#include "binding/call/arguments.h"
 #include "ethosu_ext.h"
 #include "ethosu_model.h"
 #include "hooks.h"

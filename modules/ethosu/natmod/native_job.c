@@ -2,7 +2,7 @@
 /** Jobs of the native module: begin, continue, end, stop; see native_job.h. */
 #include "native_job.h"
 
-#include "failure.h"
+#include "runtime/file/failure.h"
 #include "ethosu_ext.h"
 #include "ethosu_model.h"
 #include "py/dynruntime.h"

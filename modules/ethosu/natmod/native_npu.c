@@ -9,13 +9,13 @@
  */
 #include "py/dynruntime.h"
 
+#include "binding/tensor/info.h"
 #include "boards.h"
 #include "ethosu_ext.h"
-#include "ethosu_io.h"
-#include "ethosu_registers.h"
-#include "native_job.h"
+#include "driver/board/ethosu_io.h"
+#include "driver/base/ethosu_registers.h"
 #include "hooks.h"
-#include "python_values.h"
+#include "native_job.h"
 
 /** Index of the guard that stops all NPUs. */
 #define ALL_NPUS NATMOD_NPUS

@@ -7,7 +7,7 @@ an int8 array is raw values, so scripts for the two differ.)
 
 __all__ = ("Model", "Normalization", "preprocessing", "utils")
 
-# Where each name is; those of modules are in themselves. They are imported when they are used.
+# The module that has each name; "" if the name is a module. Each is imported when it is used.
 _PARTS = {
     "Model": "model",
     "Normalization": "preprocessing",

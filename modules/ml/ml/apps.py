@@ -19,10 +19,10 @@ except ImportError:
     audio = None  # audio_callback() accepts sound from any source
 
 _RATE = 16000
-# 49 slices of 30 ms, 20 ms apart, of 40 features each.
+# The model takes 49 slices of 40 features; a slice is 30 ms of sound, and they start 20 ms apart.
 _SLICES, _FEATURES = 49, 40
 _SAMPLES, _STEP = 480, 320
-# Number of predictions whose mean is a score.
+# A score is the mean of so many predictions.
 _HISTORY = 34
 
 

@@ -10,7 +10,7 @@ from array import array
 
 import ethosu_image
 
-# By bytes per pixel.
+# The bytes of a pixel tell its format.
 _FORMATS = {1: ethosu_image.GRAY, 2: ethosu_image.RGB565, 3: ethosu_image.RGB888}
 
 

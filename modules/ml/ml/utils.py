@@ -48,7 +48,7 @@ def dequantize(model, value, index: int = 0):
     """Real values of an output's raw ones; unchanged for a float output."""
     if model.output_dtype[index] == "f":
         return value
-    # A float: ulab's difference of an int8 array and a small integer wraps.
+    # The zero point is a float, since ulab's difference of an int8 array and a small integer wraps.
     return (value - float(model.output_zero_point[index])) * model.output_scale[index]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kinds of model files, as in the table of modules/ethosu/runtime/file_kind.c."""
+"""Kinds of model files, as in the table of modules/ethosu/runtime/file/file_kind.c."""
 
 import re
 from collections.abc import Iterable

@@ -3,13 +3,13 @@
  * The runtime's description of a model file, for the page. These exports write JSON to the console
  * of an instance that was not started. They return NULL, or an error message about the file.
  */
-#include "describe/describer.h"
+#include "runtime/describe/describer.h"
 
 #include <string.h>
 
 #include "host.h"
 #include "py/objstr.h"
-#include "runtime/failure.h"
+#include "runtime/file/failure.h"
 #include "startup.h"
 
 #define EXPORT(name) __attribute__((export_name(#name))) const char *name

@@ -3,7 +3,7 @@
 
 LISTS = {
     "Linux": (
-        *("modules/ethosu/accel", "all archive", "modules/ethosu/runtime/mutable.c"),
+        *("modules/ethosu/accel", "all archive", "modules/ethosu/runtime/run/mutable.c"),
         ("accel/libethosu_accel.so", "accel/libethosu_accel.a"),
     ),
 }

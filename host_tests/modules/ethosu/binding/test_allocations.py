@@ -252,7 +252,7 @@ def check(board, call, in_place=()):
             count, wrong, kept = board.eval(f"sweep(call, {kind!r})", timeout=60)
             assert wrong == [], kind
             assert (count == 0) == (call in in_place)
-            if kept <= 0:  # else the next pass must not keep more
+            if kept <= 0:  # what is kept once, such as a module, is not kept again in the next pass
                 break
         else:
             pytest.fail(f"{kind}: {kept} bytes are lost")
@@ -265,7 +265,7 @@ def test_after_a_failure_at_any_allocation_the_next_call_is_right(starved, call)
 
 @pytest.mark.parametrize("real", [False, True])
 def test_predict_without_memory_leaves_the_state_of_a_streaming_model(starved, real):
-    """Or the caller, who repeats it with the same samples, gets other results from then on."""
+    """Else a caller who repeats it with the same samples gets other results from then on."""
     starved.exec(
         f"def run(): return s.predict(states, real={real})\n"
         "def step(): return [bytes(each) for each in run()]\n"
@@ -282,7 +282,7 @@ def test_predict_without_memory_leaves_the_state_of_a_streaming_model(starved, r
 
 @pytest.mark.parametrize("name", STUBS)
 def test_each_public_function_is_called(name):
-    """What `with` and an index call is not named."""
+    """A new one that CALLS lacks is found here; what `with` and an index call has no name there."""
     stub = STUBS[name]
     bodies = [stub.body, *(node.body for node in classes(stub).values())]
     names = {function.name for body in bodies for function in functions(body)} | set(classes(stub))

@@ -181,7 +181,7 @@ ON_AN_NPU = [
     ("n.invoke(5, [])", "TypeError payload is of type int, expected a buffer"),
     ("n.invoke(b'', [])", "ValueError payload is 0 bytes long"),
     ("n.invoke(payload[:-1], [])", "ValueError payload is 19 bytes long, expected a multiple of 4"),
-    ("n.invoke(memoryview(b'?' + payload)[1:], [])", "nothing"),  # the copy is aligned
+    ("n.invoke(memoryview(b'?' + payload)[1:], [])", "nothing"),  # the module aligns its copy
     ("n.invoke(bytes(16), [])", "ValueError payload begins with "),
     ("n.invoke(payload, None)", "TypeError "),
     ("n.invoke(payload, 5)", "TypeError "),
@@ -390,14 +390,14 @@ _FAR = [
 
 @pytest.mark.parametrize("address", ["NPU", "0xFFFFFF00"])
 def test_the_cpu_does_not_access_what_is_no_memory_of_the_board(emulated, address):
-    """The board has registers there, or nothing, and would reset."""
+    """An access would set a device's registers, or fault and reset the board."""
     emulated.exec(_SETUP + "import ethosu_audio, ethosu_image, uctypes")
     emulated.exec(f"def far(size): return uctypes.bytearray_at({address}, size)")
     check(emulated, [(code, f"OSError 14 {name}: ") for code, name in _FAR])
 
 
 def test_a_model_at_null_is_refused(emulator_only):
-    """Of most boards."""
+    """Most boards have no memory at address 0, so reading the file there would fault."""
     with QemuBoard(Machine(emulated("NUMAKER_M55M1"))) as board:
         board.exec("import ethosu, uctypes")
         found = raised(board, "ethosu.Model(uctypes.bytearray_at(0, 65536))")
@@ -465,7 +465,7 @@ def deep(f, up):
     ],
 )
 def test_at_the_limit_of_the_stack_there_is_an_exception(emulated, call):
-    """Or it works: the board survives."""
+    """A call that needs more stack than is left must not write below it and crash the board."""
     emulated.exec(_SETUP + _FILE + _DEEP + f"for up in range(5): deep(lambda: {call}, up)")
     assert emulated.eval("out <= {'maximum recursion depth exceeded', 'ValueError', 'OSError'}")
     check(emulated, [])
@@ -496,7 +496,7 @@ def test_a_model_checks_for_the_stack_that_loading_needs(
 
     An interrupt makes the core push 104 bytes more, possibly at that word.
     """
-    source = (repo / "modules/ethosu/binding/model_load.c").read_text()
+    source = (repo / "modules/ethosu/binding/model/model_load.c").read_text()
     (asked,) = re.findall(r"#define LOADER_STACK (\d+)", source)
     top = firmware_image.of().symbol("_stack_top")
     files = {
@@ -525,4 +525,4 @@ def test_a_model_checks_for_the_stack_that_loading_needs(
         )
         needs = board.eval("needs")
     assert max(needs) + 104 <= int(asked), needs
-    assert max(needs) > 2000  # the painting worked
+    assert max(needs) > 2000  # else the painted words were not found

@@ -73,7 +73,8 @@ def test_failed_inference_names_the_operator(board, model, code, operator, how):
 
 
 def test_the_second_npu_operator_has_its_own_names(board, board_npu, small_models, tmp_path):
-    """With ADD on the CPU there are two command streams; the second one starts after it."""
+    """With ADD on the CPU there are two command streams: an error in the second one must not get a
+    name of the first."""
     model = compile_to(
         tmp_path / "two.tflite", small_models["small_cnn"], board_npu, "--vela=--ignore-ops ADD"
     )

@@ -31,7 +31,7 @@ def test_hard_reset_while_the_npu_works(emulated, example, board_npu, compiled, 
 
 
 def test_soft_reset_frees_a_reserved_npu(emulated, board_npu):
-    """It is reset once, when the next program imports the module."""
+    """The next program can reserve it; its import resets the NPU, once."""
     emulated.exec("n = ethosu.reserve(npu=m.npu, powered=True)")
     emulated.soft_reset()
     emulated.exec(f"import ethosu\nn = ethosu.reserve(npu={board_npu!r}, timeout_ms=0)")

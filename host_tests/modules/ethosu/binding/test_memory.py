@@ -256,7 +256,7 @@ def test_blocks_are_free_again_after_a_job_and_with_a_model(memory):
     ],
 )
 def test_freed_memory_is_rejected(memory, code):
-    """A view of a bytearray that has since moved."""
+    """A view of a bytearray that has moved since leads to memory that other objects may have."""
     memory.exec(
         "big = bytearray(100000)\nbig[:len(file)] = file\nview = memoryview(big)\n"
         "big.extend(bytes(200000))\n"
@@ -451,7 +451,7 @@ def test_an_arena_is_a_block_like_others(memory, step):
 
 @pytest.mark.parametrize("call", ["ethosu.buffer(8192)", "load()", "predict()"])
 def test_nothing_is_allocated_while_the_collector_is_locked(memory, call):
-    """In a callback of an interrupt, for example: an error, as for any other object."""
+    """As in an interrupt's handler: the module's own allocator must not run in a collection."""
     memory.exec(
         "import micropython\nins = [x]\n"
         "def load(): return ethosu.Model(file)\ndef predict(): return m.predict(ins)"

@@ -75,7 +75,7 @@ def test_a_lost_model_releases_the_npu_after_its_time_out(emulated):
 
 @pytest.mark.parametrize("hang", [0, 1])
 def test_a_lost_handle_releases_the_npu(handle, hang):
-    """When its inference has ended, or timed out."""
+    """Else no other program part could reserve it: once its inference has ended, or timed out."""
     handle.exec(
         f"emulator.fault('hang', {hang})\n"
         f"n.invoke_async(payload, bases, timeout_ms=20)\nn = None\n"
@@ -193,7 +193,7 @@ def test_await(handle):
         "    except asyncio.CancelledError: pass\n"
         "    task = asyncio.create_task(n.run(payload, bases))\n"
         "    await asyncio.sleep_ms(3)\n"
-        "    n.cancel()\n"  # by another task
+        "    n.cancel()\n"  # as another task does
         "    try: await task\n"
         "    except OSError as error: assert error.errno == errno.ECANCELED; unmask()\n"
         "asyncio.run(main())"

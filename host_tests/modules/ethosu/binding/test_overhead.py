@@ -50,7 +50,7 @@ def test_overhead_stays_within_its_goal(figures, name):
 
 @pytest.mark.slow
 def test_a_busy_host_changes_no_figure(emulator_only, small_models, tmp_path):
-    """Neither those of a model of the project, nor those of one that others trained."""
+    """They are instructions, not time: else a figure beyond its goal could be the host's fault."""
     trained = tmp_path / "okay_nabu.tflite"
     shutil.copy(wake_words.load("okay_nabu").model, trained)
     files = [small_models["small_cnn"], trained]

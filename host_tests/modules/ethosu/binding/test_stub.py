@@ -34,7 +34,7 @@ def members(stub, node):
 
 @pytest.mark.parametrize("name", STUBS)
 def test_the_module_has_the_names_of_its_stub(board, name):
-    """All, and no others; each has a docstring."""
+    """An editor completes the stub's names: one that is missing, or too many, misleads."""
     board.exec(f"try: import {name}\nexcept ImportError: {name} = None")
     if name == "emulator" and board.eval("emulator is None"):
         pytest.skip("this board has no module emulator")

@@ -122,7 +122,7 @@ def test_other_calls_on_the_handle_are_rejected_while_a_task_waits(shared):
 
 
 def test_cancel_of_the_handle_ends_the_task_on_it(shared):
-    """And an inference started after that is not affected when the task ends."""
+    """The end of that task must not stop an inference that the callback has started since."""
     shared.exec(TASK.format(functions="(n.cancel, lambda: n.invoke_async(payload, []))"))
     assert shared.eval("(result, seen)") == (125, [])
     assert shared.eval("n.wait()") is True
@@ -145,7 +145,7 @@ def test_a_lost_model_leaves_the_handle_to_others(shared):
 
 
 def test_callbacks_that_start_the_next_inference_leave_time_for_others(shared):
-    """Even when each of them waits for the end of its own."""
+    """Else they would follow each other without end, and the main program would never go on."""
     shared.exec(
         "count = 0\n"
         "def again(npu):\n"

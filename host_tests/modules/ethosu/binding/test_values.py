@@ -192,7 +192,7 @@ def test_what_each_type_of_object_means_for_each_type_of_tensor(board, tensor):
 
 
 def test_float16_is_shown_as_bytes(board):
-    """MicroPython has no array of it."""
+    """MicroPython has no array of it; values of another type would be wrong numbers."""
     graph = Graph("main")
     x, y = graph.tensor("x", (1, 4), "int16", 0.5), graph.tensor("y", (4,), "int16", 0.5)
     graph.operator("RESHAPE", [x], [y], "ReshapeOptions", newShape=[4])

@@ -103,7 +103,7 @@ def test_a_misaligned_model_is_copied_once_and_reports_it(deployed):
 
 
 def test_a_model_that_the_npu_does_not_reach_is_copied_and_reports_it(emulated):
-    """Its alignment is right."""
+    """Its alignment is right, so the reason must not name it."""
     image = firmware_image.of()
     if all(row.npu or row.cpu is firmware_image.Cpu.REGISTERS for row in image.memories):
         pytest.skip(f"the NPU reaches all memories of {boards.chosen().name}")
@@ -119,7 +119,7 @@ def test_a_model_that_the_npu_does_not_reach_is_copied_and_reports_it(emulated):
 
 
 def test_a_constant_beyond_16_mb_is_shown_as_it_is(request, board_npu, compiled, small_models):
-    """A memoryview's offset has only 24 bits on 32-bit ports."""
+    """A memoryview's offset has only 24 bits on 32-bit ports: the view would show other bytes."""
     if request.config.getoption("--ethosu-port") or boards.chosen().name != "MPS3_AN547":
         pytest.skip("uses the DDR of the emulated MPS3_AN547")
     start = 0x68000000
@@ -135,7 +135,7 @@ def test_a_constant_beyond_16_mb_is_shown_as_it_is(request, board_npu, compiled,
             f"far = [v for v in views if uctypes.addressof(v) >= {start + (17 << 20)}]"
         )
         places = board.eval("[(uctypes.addressof(v), bytes(v)) for v in far]")
-    assert len(places) == 2  # commands and weights
+    assert len(places) == 2  # one of commands, one of weights
     for at, content in places:
         assert content == data[at - start : at - start + len(content)]
 

@@ -11,16 +11,14 @@ from host_tests.kit import sharing
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[3]
 C = HERE / "c"
-SOURCES = sorted((REPO / "modules/ethosu/driver").glob("*.c"))
+SOURCES = sorted((REPO / "modules/ethosu/driver").glob("*/*.c"))
 
 INCLUDES = [
     f"-I{REPO / path}"
     for path in (
         "modules/ethosu",
-        "modules/ethosu/driver",
         "modules/ethosu/driver/include",
-        "modules/ethosu/runtime",
-        "modules/ethosu/runtime/describe",
+        "modules/ethosu/runtime/include",
         "tools/sim_host",
         "tools/npu_sim",
     )
@@ -50,8 +48,8 @@ CORTEX_M55 = [
 def target_objects(folders: tuple[str, ...], *flags: str) -> tuple[Path, ...]:
     """Sources in these folders of modules/ethosu, compiled for a Cortex-M55."""
     module = REPO / "modules/ethosu"
-    paths = [f"-I{module / name}" for name in (".", "driver", "driver/include", "runtime")]
-    sources = [path for name in folders for path in sorted((module / name).glob("*.c"))]
+    paths = [f"-I{module / name}" for name in (".", "driver/include", "runtime/include")]
+    sources = [path for name in folders for path in sorted(module.glob(f"{name}/*.c"))]
     warnings = ["-Wall", "-Wextra", "-Werror"]
     return tuple(sharing.objects([*CORTEX_M55, *warnings, *paths, *flags], sources))
 
@@ -59,7 +57,7 @@ def target_objects(folders: tuple[str, ...], *flags: str) -> tuple[Path, ...]:
 def firmware_objects() -> list[Path]:
     """Driver and runtime as they are in the firmware of MPS3_AN547."""
     text = (REPO / "build/firmware/MPS3_AN547/firmware.map").read_text()
-    row = r"^LOAD \S*build/(firmware/\S*/ethosu/(?:driver|runtime)/\S*\.[ao])$"
+    row = r"^LOAD \S*build/(firmware/\S*/ethosu/(?:driver|runtime|executorch)/\S*\.[ao])$"
     objects = [REPO / "build" / name for name in re.findall(row, text, re.MULTILINE)]
     assert objects
     return objects

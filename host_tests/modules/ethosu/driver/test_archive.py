@@ -57,6 +57,6 @@ def test_products_work_if_built_in_and_are_named_if_not(built, family) -> None:
 def test_a_build_without_any_npu_is_refused(tmp_path) -> None:
     """The compiler names the option to set."""
     flags = [*cbuild.INCLUDES, "-DETHOSU_U55=0", "-DETHOSU_U65=0", "-DETHOSU_U85=0"]
-    source = cbuild.REPO / "modules/ethosu/driver/ethosu_products.c"
+    source = cbuild.REPO / "modules/ethosu/driver/device/ethosu_products.c"
     error = cbuild.refuse(["gcc", *flags, "-c", source, "-o", tmp_path / "none.o"])
     assert "set ETHOSU_U55, ETHOSU_U65 or ETHOSU_U85 to 1" in error

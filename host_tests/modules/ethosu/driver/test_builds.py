@@ -10,12 +10,15 @@ from host_tests.modules.ethosu.driver import cbuild
 
 DRIVER = cbuild.REPO / "modules/ethosu/driver"
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion", "-Wmissing-prototypes"]
-HEADERS = sorted(path.name for path in (*DRIVER.glob("*.h"), *DRIVER.glob("include/*.h")))
-PATHS = [f"-I{DRIVER}", f"-I{DRIVER}/include"]
 MODULE = DRIVER.parent
+HEADERS = sorted(
+    path.name if path.parent.name == "include" else str(path.relative_to(MODULE))
+    for path in DRIVER.glob("*/*.h")
+)
+PATHS = [f"-I{MODULE}", f"-I{DRIVER}/include"]
 PUBLIC = [
     *DRIVER.glob("include/*.h"),
-    *(MODULE / name for name in ("runtime/ethosu_model.h", "audio/ethosu_audio.h")),
+    *(MODULE / name for name in ("runtime/include/ethosu_model.h", "audio/ethosu_audio.h")),
 ]
 
 # Bytes of the driver on a Cortex-M55 with -Os, including counters, verifier, error messages, and a
@@ -139,7 +142,7 @@ def test_a_cache_hook_of_old_signature_is_rejected(tmp_path) -> None:
 
 def test_the_interrupt_handler_is_short() -> None:
     """Under 15 lines: read, acknowledge, store, signal."""
-    text = (DRIVER / "ethosu_irq.c").read_text()
+    text = read("job/ethosu_irq.c")
     body = re.search(r"void ethosu_irq_handler\(.*?\n\{\n(.*?)^\}", text, re.DOTALL | re.MULTILINE)
     assert body is not None
     assert len(body[1].splitlines()) < 15
@@ -147,7 +150,7 @@ def test_the_interrupt_handler_is_short() -> None:
 
 def test_the_interrupt_handler_shares_no_plain_field() -> None:
     """All that runs in it accesses a handle by atomics; no file assigns these fields plainly."""
-    ours = (DRIVER / "ethosu_irq.c").read_text() + (DRIVER / "ethosu_job.h").read_text()
+    ours = read("job/ethosu_irq.c") + read("job/ethosu_job.h")
     atomic = r"(?:ETHOSU_EXT_[GS]ET\(|__atomic_\w+\(&|ethosu_ext_add\(&)"
     accesses = re.findall(rf"({atomic})?drv->(?!dev\b)((?:job\.)?\w+)", ours)
     fields = {field for _, field in accesses}
@@ -160,7 +163,9 @@ def test_the_interrupt_handler_shares_no_plain_field() -> None:
 
 def operations(*sources: str) -> dict[str, int]:
     """Opcodes of operations in the tables of these sources, by name."""
-    rows = re.findall(r"^OPERATION\((0x\w+), (\w+)\)", read("ethosu_operations.def"), re.MULTILINE)
+    rows = re.findall(
+        r"^OPERATION\((0x\w+), (\w+)\)", read("verify/ethosu_operations.def"), re.MULTILINE
+    )
     text = "".join(map(read, sources))
     return {name: int(number, 16) for number, name in rows if re.search(rf"\b{name}\b", text)}
 
@@ -174,11 +179,11 @@ def test_opcodes_equal_velas() -> None:
     """Opcodes in the verifier's tables have the same numbers as in Vela."""
     from ethosu.vela.ethos_u55_regs import ethos_u55_regs as vela
 
-    table = read("ethosu_commands.def")
+    table = read("verify/ethosu_commands.def")
     rows = re.findall(r"^(REGISTER|PAYLOAD)\((0x\w+), (\w+), (?:U5|U6)", table, re.MULTILINE)
     rows += [
         ("OPERATION", hex(number), name)
-        for name, number in operations("ethosu_verify_u55_u65.c").items()
+        for name, number in operations("verify/ethosu_verify_u55_u65.c").items()
     ]
     kinds = {"OPERATION": vela.cmd0, "REGISTER": vela.cmd0, "PAYLOAD": vela.cmd1}
     assert len(rows) > 90
@@ -195,7 +200,7 @@ def test_u85_commands_equal_the_models() -> None:
     from host_tests.tools.npu_sim.hardware import commands
 
     row = r"^(REGISTER|PAYLOAD)\((0x\w+), (NPU_SET_\w+), \w*U8, \w+, (\w+)\)"
-    table = read("ethosu_commands.def")
+    table = read("verify/ethosu_commands.def")
     found = {
         int(number, 16) | (PAYLOAD if kind == "PAYLOAD" else 0): (name, int(bits, 16))
         for kind, number, name, bits in re.findall(row, table, re.MULTILINE)
@@ -204,7 +209,7 @@ def test_u85_commands_equal_the_models() -> None:
     others = {code: name for code, (name, _) in model.items() if code not in found}
     # Vela never writes these, and the verifier refuses what it does not know.
     others = {code: name for code, name in others.items() if "USER_DEFINED" not in name}
-    ours = operations("ethosu_verify_u85.c", "ethosu_verify_branch_u85.c")
+    ours = operations("verify/ethosu_verify_u85.c", "verify/ethosu_verify_branch_u85.c")
     assert others == {code: name for name, code in ours.items()}
     for code, (name, bits) in found.items():
         signed = code >= PAYLOAD and bits == 0xFFFF  # 40 bits; the verifier uses the sign
@@ -231,7 +236,11 @@ int main(void)
 def test_a_build_without_cop2_names_the_option(value, tmp_path) -> None:
     """ETHOSU_COP2=0; with 1 the payload is read."""
     (tmp_path / "main.c").write_text(COP2)
-    parts = [DRIVER / f"ethosu_{name}.c" for name in ("payload", "fault", "messages", "text")]
+    names = (
+        "payload/ethosu_payload",
+        *(f"base/ethosu_{name}" for name in ("fault", "messages", "text")),
+    )
+    parts = [DRIVER / f"{name}.c" for name in names]
     flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", *PATHS, f"-DETHOSU_COP2={value}"]
     program = tmp_path / "program"
     cbuild.run(["gcc", *flags, tmp_path / "main.c", *parts, "-o", program])

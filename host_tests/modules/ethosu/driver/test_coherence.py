@@ -152,20 +152,19 @@ def mutated(name: str, folder: Path) -> Path:
     """The host library with one mutation of the driver's file."""
     file, text, instead, _ = MUTATIONS[name]
     build = cbuild.REPO / "build/sim_host"
-    for path in sorted((cbuild.REPO / DRIVER).glob("*.[chd]*")):
+    for path in sorted((cbuild.REPO / DRIVER).glob("*/*.[chd]*")):
         content = path.read_text()
+        copy = folder / path.relative_to(cbuild.REPO / DRIVER.parent)
+        copy.parent.mkdir(parents=True, exist_ok=True)
         if path.name == file:
             assert content.count(text) == 1, f"{file}: {name}"
             content = content.replace(text, instead)
-        (folder / path.name).write_text(content)
-    source = "ethosu_driver.c" if file.endswith(".h") else file
-    includes = [
-        *(flag for flag in cbuild.INCLUDES if not flag.endswith(str(DRIVER))),
-        f"-I{folder}",
-    ]
-    flags = ["-O2", *cbuild.STRICT, "-fPIC", *includes, f"-I{cbuild.REPO}/modules/ethosu/runtime"]
-    cbuild.run(["gcc", *flags, "-c", folder / source, "-o", folder / "mutated.o"])
-    left_out = build / DRIVER / source.replace(".c", ".o")
+        copy.write_text(content)
+    name = "ethosu_driver.c" if file.endswith(".h") else file
+    (source,) = folder.glob(f"driver/*/{name}")
+    flags = ["-O2", *cbuild.STRICT, "-fPIC", f"-I{folder}", *cbuild.INCLUDES]
+    cbuild.run(["gcc", *flags, "-c", source, "-o", folder / "mutated.o"])
+    left_out = build / DRIVER.parent / source.relative_to(folder).with_suffix(".o")
     objects = [path for path in objects_of("modules", "tools") if path != left_out]
     library = folder / "libethosu_sim.so"
     archive = cbuild.REPO / "build/npu_sim/libnpu_sim.a"

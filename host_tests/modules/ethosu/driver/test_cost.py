@@ -75,8 +75,8 @@ def count(call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
 
 def client_costs(call: Call, *flags: str) -> dict[str, int]:
     """Output lines of target/cost.c, for a driver built with these flags."""
-    paths = [f"-I{DRIVER}", f"-I{DRIVER / 'include'}"]
-    objects = cbuild.target_objects(("driver",), *flags)
+    paths = [f"-I{DRIVER.parent}", f"-I{DRIVER / 'include'}"]
+    objects = cbuild.target_objects(("driver/*",), *flags)
     return count(call, "cost.c", ["-Wall", "-Wextra", "-Werror", *paths, *objects])
 
 

@@ -78,7 +78,7 @@ def archive(folder: Path, compiler: str, name: str, sources: dict[str, str] | li
         for stem, text in sources.items():
             (folder / name / f"{stem}.c").write_text(text)
         sources = sorted((folder / name).glob("*.c"))
-    flags = [*COMPILERS[compiler], f"-I{DRIVER}", f"-I{DRIVER}/include", f"-I{DRIVER.parent}"]
+    flags = [*COMPILERS[compiler], f"-I{DRIVER}/include", f"-I{DRIVER.parent}"]
     objects = sharing.objects(flags, sources)
     if name in ("main", "libc"):
         return objects[0]

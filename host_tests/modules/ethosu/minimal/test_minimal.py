@@ -43,15 +43,18 @@ def sources(*options):
 @pytest.mark.parametrize(
     ("option", "left_out"),
     [
-        ("ETHOSU_WITHOUT=messages", {"driver/ethosu_messages.c", "runtime/operator_names.c"}),
-        ("ETHOSU_KERNELS=none", {"runtime/kernels/kernel.c", "runtime/schedule.c"}),
+        (
+            "ETHOSU_WITHOUT=messages",
+            {"driver/base/ethosu_messages.c", "runtime/file/operator_names.c"},
+        ),
+        ("ETHOSU_KERNELS=none", {"runtime/kernels/shared/kernel.c", "runtime/plan/schedule.c"}),
         (
             "ETHOSU_WITHOUT=pte",
-            {"runtime/executorch/program.c", "runtime/executorch/quantize_operators.c"},
+            {"executorch/file/program.c", "executorch/operators/quantize_operators.c"},
         ),
-        ("ETHOSU_WITHOUT=pmu", {"driver/ethosu_pmu.c", "binding/pmu_object.c"}),
-        ("ETHOSU_WITHOUT=audio", {"audio/micro.c", "binding/audio_module.c"}),
-        ("ETHOSU_WITHOUT=image", {"image/image_row.c", "binding/image_module.c"}),
+        ("ETHOSU_WITHOUT=pmu", {"driver/ethosu_pmu.c", "binding/npu/pmu_object.c"}),
+        ("ETHOSU_WITHOUT=audio", {"audio/micro.c", "binding/media/audio_module.c"}),
+        ("ETHOSU_WITHOUT=image", {"image/image_row.c", "binding/media/image_module.c"}),
     ],
 )
 def test_an_option_leaves_files_out(option, left_out):
@@ -90,8 +93,8 @@ def test_an_unknown_word_is_refused(option, error):
 
 def test_what_runs_at_each_inference_is_made_fast():
     _, fast = sources()
-    assert {"driver/ethosu_driver.c", "driver/device.c", "runtime/run.c"} <= fast
-    assert "driver/ethosu_messages.c" not in fast
+    assert {"driver/job/ethosu_driver.c", "driver/device/device.c", "runtime/run/run.c"} <= fast
+    assert "driver/base/ethosu_messages.c" not in fast
 
 
 def test_a_program_in_c_is_small(repo, tmp_path):
@@ -103,7 +106,7 @@ def test_a_program_in_c_is_small(repo, tmp_path):
     printed = sharing.ask_module("$(info $(CFLAGS_USERMOD))\nall: ;\n", *options)
     flags = [flag for flag in shlex.split(printed) if flag.startswith("-D")]
     flags = [flag for flag in flags if "MICROPY_" not in flag]
-    paths = [f"-I{module / name}" for name in (".", "driver", "driver/include", "runtime")]
+    paths = [f"-I{module / name}" for name in (".", "driver/include", "runtime/include")]
     image, map_file = tmp_path / "program.elf", tmp_path / "program.map"
     command = [
         *("arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard", "-std=gnu11"),
@@ -144,7 +147,7 @@ def test_it_reports_errors_as_numbers(minimal, compiled, small_models):
     image = romfs.build({"none.tflite": bytes(100), "good.tflite": good})
     with QemuBoard(Machine(emulated(firmware=minimal), romfs=image)) as board:
         board.exec("import ethosu")
-        with pytest.raises(RemoteError, match=r"ValueError: refused at build\.c:\d+"):
+        with pytest.raises(RemoteError, match=r"ValueError: refused at formats\.c:\d+"):
             board.exec("ethosu.Model('/rom/none.tflite')")
         with pytest.raises(RemoteError, match="ValueError: 2 ffffffff 4 8 0"):
             board.exec("ethosu.reserve().invoke(b'COP1', [])")

@@ -177,7 +177,7 @@ def test_in_place(fresh):
 
 
 def test_real_values_are_those_of_the_built_in_module(fresh, api):
-    """Shared implementation, values.c: the same raw values and floats."""
+    """Shared implementation, tensor_fill.c: the same raw values and floats."""
     for board in (fresh, api):
         board.exec(
             "import random\nfrom array import array\nrandom.seed(7)\n"

@@ -29,14 +29,18 @@ static void check_without_npu(struct ethosu_model *model, const struct ethosu_mo
     }
 }
 
+static void read_name(void *sum, const char *name, uint32_t length)
+{
+    *(uint8_t *)sum += length == 0 ? 0 : (uint8_t)name[length - 1];
+}
+
 /** Read the description of its methods: each text and tensor to its last byte. */
 static void read_methods(const struct ethosu_model *model)
 {
     struct ethosu_model_method method;
     struct ethosu_model_constant constant;
-    struct ethosu_model_program program = {0};
+    struct ethosu_model_program program;
     uint8_t sum = 0;
-    uint32_t length;
     for (uint32_t i = 0; i < 300 && ethosu_model_get_method(model, i, &method); ++i) {
         sum += method.name_length == 0 ? 0 : (uint8_t)method.name[method.name_length - 1];
         for (uint32_t j = 0; j < 30; ++j) {
@@ -45,11 +49,7 @@ static void read_methods(const struct ethosu_model *model)
             }
         }
     }
-    ethosu_model_get_program(model, &program);
-    for (uint32_t i = 0; i <= program.instructions && i < 300; ++i) {
-        const char *name = ethosu_model_get_operator(model, i, &length);
-        sum += name == NULL || length == 0 ? 0 : (uint8_t)name[length - 1];
-    }
+    ethosu_model_get_program(model, &program, read_name, &sum);
     volatile uint8_t used = sum;
     (void)used;
 }

@@ -3,7 +3,7 @@
  * Reads fields and vtables near the end of a file with fb_read(), from memory that ends with the
  * file. test_fields.py compiles it with AddressSanitizer. Prints errors.
  */
-#include "flatbuffer.h"
+#include "runtime/file/flatbuffer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

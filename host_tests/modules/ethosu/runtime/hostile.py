@@ -6,7 +6,6 @@ a list becomes one table, so each entry of such a list takes four bytes of the f
 """
 
 import itertools
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -17,11 +16,6 @@ from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.compile.plan import record
 from ethosu_tools.model.tflite import OFFSETS_NAME
 from ethosu_tools.model.tflite.writer import Graph, operator_code, packed
-
-from host_tests.modules.ethosu.runtime.executorch.vela_binary import Io, VelaBinary
-
-from .executorch import made
-from .executorch.program_writer import Program
 
 TABLES = (
     schema.TensorT,
@@ -285,26 +279,6 @@ def many_options(keys: int, operators: int) -> bytes:
     return finished(graph, [boxes, scores, anchors], outs, offsets, sum(sizes))
 
 
-def many_delegate_calls(calls: int, names: int = 0, arguments: int = 0, words: int = 0) -> bytes:
-    """One call of a delegate, repeated: with external weights, many inputs, or a stream of NOPs."""
-    stop, cop1_nop = struct.pack("<II", 2 | 1 << 16, 0xFFFF0000), struct.pack("<I", 5)
-    x = Io((1, 1, 1, 1, 1, 16), 1, 0, 1)
-    blob = VelaBinary(
-        b"COP1" + cop1_nop * words + stop, b"w" * 16, 64, (x,) * (1 + arguments), (x,)
-    )
-    key = "k" * 64
-    program = Program()
-    method = program.forward
-    method.inputs, method.outputs = ([method.tensor("int8", (16,))] for _ in range(2))
-    data = blob.encode()
-    if names:
-        data = made.external(blob, key)
-        program.named, program.unused_names = {key: program.segment(blob.weights)}, names
-    program.delegate(data, [*method.inputs * (1 + arguments), *method.outputs])
-    method.instructions = method.instructions[:1] * calls
-    return program.encode()
-
-
 # Files of about 64 KB, by the name of what they contain in excess.
 MUCH_WORK = {
     "operators, outputs and tensors": lambda: many_outputs(4000, 4000, 4000),
@@ -319,9 +293,6 @@ MUCH_WORK = {
     "states in one block": lambda: many_states(7000, 1 << 20),
     "uses of one command stream": lambda: many_payloads(8000, 6000),
     "options of one operator": lambda: many_options(3000, 6000),
-    "names of a program's data": lambda: many_delegate_calls(6000, names=6000),
-    "arguments of a delegate": lambda: many_delegate_calls(6000, arguments=900),
-    "commands of a delegate": lambda: many_delegate_calls(6000, words=8000),
 }
 
 if __name__ == "__main__":

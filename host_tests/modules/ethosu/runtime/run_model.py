@@ -28,7 +28,7 @@ def build(sanitizer: str) -> Path:
         *(f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all"),
         *(
             f"-I{path}"
-            for path in (module / "runtime", module / "driver", module / "driver/include", host)
+            for path in (module, module / "runtime/include", module / "driver/include", host)
         ),
         Path(__file__).with_suffix(".c"),
         *(f"-L{library}", "-lethosu_sim", f"-Wl,-rpath,{library}", "-o"),

@@ -13,9 +13,9 @@ from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
 MODULE = sharing.REPO / "modules/ethosu"
-C_PARTS = ("driver/", "runtime/", "minimal/")
+C_PARTS = ("driver/", "runtime/", "executorch/", "minimal/")
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
-FOLDERS = (".", "driver", "driver/include", "runtime")
+FOLDERS = (".", "driver/include", "runtime/include")
 BOARD = """#include "ethosu_board.h"
 const struct ethosu_board ethosu_board = {.name = "none"};
 uint32_t ethosu_ext_board_ticks_ms(void) { return 0; }
@@ -44,7 +44,7 @@ def of_cmake(tmp_path_factory):
         sharing.run([*command, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"])
         rows = json.loads((folder / "compile_commands.json").read_text())
         paths = {Path(row["file"]).resolve().relative_to(MODULE) for row in rows}
-        return {str(path) for path in paths} - {"driver/defaults/defaults.c"}
+        return {str(path) for path in paths} - {"driver/board/defaults/defaults.c"}
 
     return configure
 

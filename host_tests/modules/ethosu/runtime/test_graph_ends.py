@@ -18,7 +18,6 @@ from ethosu_tools.model.tflite.writer import Graph, write
 from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.kit import board_models, reference_cases
-from host_tests.modules.ethosu.runtime.executorch.program_writer import Program
 
 UNWRITTEN = (
     "tensor {} ({}), output {} of the model, is never written: Vela drops the values of constant "
@@ -208,11 +207,10 @@ def test_ends_of_damaged_files(damage, width):
     damage("set", model, width)
 
 
-@pytest.mark.parametrize("name", ["constant read too", "unused input is an output", "program"])
+@pytest.mark.parametrize("name", ["constant read too", "unused input is an output"])
 def test_ends_of_a_file_that_changes(damage, name):
     """See test_bad_files.py: what was reserved counts, not what the file says later."""
-    model = program(written=True) if name == "program" else compiled(name).data
-    assert int(damage("change", model).split()[0]) > 100
+    assert int(damage("change", compiled(name).data).split()[0]) > 100
 
 
 def test_constants_in_any_graph_of_a_file():
@@ -226,42 +224,3 @@ def test_constants_in_any_graph_of_a_file():
         assert old.tensors == new.tensors
         contents = [tensor.content for tensor in new.tensors]
         assert contents == [[b"", b"\x02" * 64], [b"\x01" * 64, b""]][number]
-
-
-def program(*, written: bool) -> bytes:
-    """y = x in a type of its own; beside it, an output that is constant, or that nothing writes."""
-    made = Program()
-    method = made.forward
-    method.inputs = [method.tensor("float32", (8,))]
-    y = method.tensor("float32", (8,))
-    other = (
-        method.tensor("float32", (4,), constant=True, data=made.constant(FLOATS))
-        if written
-        else method.tensor("float32", (4,))
-    )
-    method.outputs = [other, y]
-    arguments = [*method.inputs, method.number(False), method.number(None)]
-    method.kernel("dim_order_ops::_to_dim_order_copy", [*arguments, y, y])
-    return made.encode()
-
-
-FLOATS = np.array([1.5, -2, 3, 0.25], np.float32)
-
-
-@pytest.mark.parametrize("written", [True, False])
-def test_outputs_of_programs(damage, written):
-    """ExecuTorch returns constants as they are, and leaves other memory undefined; here it is 0."""
-    model = program(written=written)
-    given = np.arange(8, dtype=np.float32)
-    with Simulation(model) as simulation:
-        for _ in range(2):
-            constant, copied = simulation.step([given])
-            assert constant.tolist() == (FLOATS.tolist() if written else [0] * 4)
-            assert copied.tolist() == given.tolist()
-            simulation.view(simulation.outputs[0])[...] = 9
-            if not written:
-                simulation.reset()
-    for width in (64, 32):
-        assert damage.each({"program": model}, width) == {"program": "0 "}
-    damage("cut", model)
-    damage("set", model)

@@ -9,7 +9,7 @@
 #include "ethosu_memory.h"
 #include "sim_host.h"
 
-#include "ethosu_io.h"
+#include "driver/board/ethosu_io.h"
 
 #include <stdint.h>
 

@@ -4,11 +4,11 @@
 import errno
 import sys
 
-core = None  # that of asyncio; most programs need none of it, and its import takes as long as 20 ms
+core = None  # asyncio.core, once a task needs it: its import takes as long as 20 ms
 
-# The lock of each NPU, for tasks.
+# Each NPU has a lock, which tasks take.
 _locks = {}
-# The event loop to which they belong.
+# The locks belong to this event loop.
 _loop = None
 
 
@@ -20,8 +20,8 @@ class _NpuLock:
     """
 
     def __init__(self):
-        self.task = None  # that has the NPU
-        self.job = None  # its model or handle, while a job runs
+        self.task = None  # the task that has the NPU
+        self.job = None  # that task's model or handle, while its job runs
         self.waiting = core.TaskQueue()
 
     def take(self, task):
@@ -40,7 +40,7 @@ class _NpuLock:
         if self.task is task:
             try:
                 _cancel_job(self)
-            finally:  # a job that Ctrl-C left is still known, and stopped by the next one
+            finally:  # after Ctrl-C in it the job is still known, and the next task stops it
                 self._hand_over()
 
     def _hand_over(self):
@@ -57,7 +57,7 @@ class _NpuLock:
             self.give(task)
         elif task.data is not core._io_queue:
             data = task.data
-            core._task_queue.remove(task)  # if it is there
+            core._task_queue.remove(task)  # does nothing if it is not there
             core._task_queue.push(task, task.ph_key)
             task.data = data
 
@@ -82,7 +82,7 @@ def _drop_other_loops():
         for lock in _locks.values():
             _cancel_job(lock)
         _locks.clear()
-        _loop = core._io_queue  # last, since Ctrl-C may occur in between
+        _loop = core._io_queue  # comes last, since Ctrl-C may occur before it
 
 
 def _lock(npu):
@@ -105,7 +105,7 @@ def _is_loop_running():
     try:
         thrown = coro.pend_throw(None)
     except ValueError:
-        return True  # this task itself is the caller
+        return True  # the running task is the caller
     if thrown is not None:
         coro.pend_throw(thrown)
     return False
@@ -119,12 +119,12 @@ def drop_abandoned(npu):
     global core
     core = sys.modules.get("asyncio.core")
     if core is None:
-        return False  # there are no tasks
+        return False  # without asyncio there are no tasks
     lock = _locks.get(npu)
     had_job = lock is not None and lock.job is not None
     _drop_other_loops()
     if not _is_loop_running():
-        core.cur_task = None  # Ctrl-C leaves it, and it keeps what its task has reserved
+        core.cur_task = None  # after Ctrl-C it would keep what its task has reserved
         if had_job:
             _cancel_job(lock)
     return had_job and lock.job is None
@@ -134,7 +134,7 @@ def _ready(lock, job):
     """Sleep until the NPU has finished a job, or the job's time-out."""
     queue = core._io_queue
     if id(job) in queue.map:
-        queue._dequeue(job)  # Ctrl-C came when the loop was about to do so
+        queue._dequeue(job)  # the loop was about to do so when Ctrl-C came
     try:
         queue.queue_read(job)
     except BaseException:
@@ -209,7 +209,7 @@ def selftest(model, rtol=1e-5, atol=1e-8):
 
             return run_cases(model, rtol, atol)
         raise ValueError("model has no self-test; run: ethosu compile MODEL.tflite --selftest")
-    # Mark, version, seed, steps; then the SHA-256 of each output for each step.
+    # Mark, version, seed and steps come first; then each step has the SHA-256 of each output.
     if stored[:4] != b"EST1":
         raise ValueError(f"unknown kind of self-test: {stored[:4]!r}")
     seed, steps = stored[4:8], stored[8]

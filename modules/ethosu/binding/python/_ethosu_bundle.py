@@ -22,7 +22,7 @@ def _value(value, tensor):
     """The bytes of a case's tensor, in the memory order of the program."""
     typecode, stored, order, raw = value
     rank = len(order)
-    shape = [0] * rank  # by dimension, like strides
+    shape = [0] * rank  # both are by dimension
     strides = [0] * rank
     width = len(raw)
     for size in stored:

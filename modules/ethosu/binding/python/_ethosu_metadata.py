@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """TFLite metadata of a model as a dict: labels, normalisation, score calibration.
 
-`model._facts` has the facts of runtime/tflite_metadata.h: (subject, kind, bytes or None).
+`model._facts` has the facts of runtime/load/tflite_metadata.h: (subject, kind, bytes or None).
 """
 
 import struct

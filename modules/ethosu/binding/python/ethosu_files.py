@@ -14,7 +14,7 @@ from ethosu_audio import RATE, Ring
 from ethosu_image import GRAY, RGB565, RGB888
 
 _PCM, _EXTENSIBLE = 1, 0xFFFE
-_TO_THE_END = 0xFFFFFFFF  # of programs that write to a pipe
+_TO_THE_END = 0xFFFFFFFF  # the size that programs write which do not know it: to a pipe
 _RGB, _MASKS = 0, 3
 _MASKS_OF = {16: (0xF800, 0x07E0, 0x001F), 32: (0xFF0000, 0xFF00, 0xFF)}
 
@@ -73,7 +73,7 @@ class Wav:
     def readinto(self, buffer) -> int:
         """Read samples; returns the number of bytes, 0 at the end."""
         count = self._file.readinto(buffer)
-        if self._left >= 0:  # what follows the samples in the file is none
+        if self._left >= 0:  # chunks that follow the samples are no sound
             count = min(count, self._left)
             self._left -= count
         return count
@@ -150,7 +150,7 @@ def bmp(path: str):
 def _reads(file, size, bits, packing):
     """Whether pixels of this kind can be read."""
     if packing == _MASKS:
-        file.seek(54)  # they follow the header of 40 bytes, or are in a longer one
+        file.seek(54)  # masks follow the header of 40 bytes, or are in a longer one
         masks = file.read(12)
         return len(masks) == 12 and unpack("<III", masks) == _MASKS_OF.get(bits)
     if bits == 8:

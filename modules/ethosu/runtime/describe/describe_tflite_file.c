@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** Describes `.tflite` files; see ethosu_describe.h. */
-#include "describer.h"
+#include "runtime/describe/describer.h"
 
-#include "builder.h"
-#include "kernels/kernel.h"
+#include "runtime/kernels/shared/kernel.h"
 
 static int get_entry(struct ethosu_description *description, uint32_t index,
                      struct ethosu_describe_entry *entry, struct ethosu_model_error *error)

@@ -3,10 +3,9 @@
 #ifndef DESCRIBER_H
 #define DESCRIBER_H
 
-#include "../failure.h"
+#include "runtime/file/failure.h"
 #include "ethosu_describe.h"
-#include "executorch/program.h"
-#include "tflite.h"
+#include "runtime/file/tflite.h"
 
 /** One format's functions; NULL if not applicable. Indices are below the counts. */
 struct describer {
@@ -23,18 +22,14 @@ struct describer {
                     struct ethosu_model_error *error);
 };
 
-/** Contents of ethosu_description.reader. */
+/** Start of ethosu_description.reader; a format may have its own members behind it. */
 struct reader {
     const struct describer *format;
-    uint32_t graph;           /**< the current one, or UINT32_MAX */
-    uint32_t values;          /**< of it */
-    uint32_t operators;       /**< of it */
-    struct flatbuffer bundle; /**< the tables of a bundle */
-    struct fb_vector suites;  /**< of them */
-    struct fb_vector ends[2]; /**< inputs and outputs of the current case */
+    uint32_t graph;     /**< the current one, or UINT32_MAX */
+    uint32_t values;    /**< of it */
+    uint32_t operators; /**< of it */
     struct tflite tflite;
     struct tflite_subgraph subgraph;
-    struct program program;
 };
 
 static inline struct reader *reader_of(struct ethosu_description *description)
@@ -62,19 +57,8 @@ static inline struct ethosu_describe_bytes describe_text(struct tflite_text text
     return (struct ethosu_describe_bytes){text.bytes, text.length};
 }
 
-static inline struct ethosu_describe_bytes describe_bytes(struct program_bytes bytes)
-{
-    return (struct ethosu_describe_bytes){bytes.data, bytes.size};
-}
-
-/** Open a file of this format and set the counts. */
+/** Open a `.tflite` file and set the counts. */
 int describe_open_tflite(struct ethosu_description *description, const void *file, uint32_t size,
-                         struct ethosu_model_error *error);
-int describe_open_program(struct ethosu_description *description, const void *file, uint32_t size,
-                          struct ethosu_model_error *error);
-int describe_open_data(struct ethosu_description *description, const void *file, uint32_t size,
-                       struct ethosu_model_error *error);
-int describe_open_bundle(struct ethosu_description *description, const void *file, uint32_t size,
                          struct ethosu_model_error *error);
 
 #endif

@@ -3,7 +3,7 @@
  * The kernels of this build: all of kernels.def, or those in ETHOSU_KERNEL_LIST:
  * KERNEL(ADD) KERNEL(PAD) …, which may be empty.
  */
-#include "kernel.h"
+#include "runtime/kernels/shared/kernel.h"
 
 static const struct kernel *const kernels[] = {
 #ifdef ETHOSU_KERNEL_LIST
@@ -11,7 +11,7 @@ static const struct kernel *const kernels[] = {
     ETHOSU_KERNEL_LIST
 #else
 #define KERNEL(name, version, property) &kernel_##name,
-#include "kernels.def"
+#include "runtime/kernels/kernels.def"
 #endif
         NULL,
 };

@@ -15,13 +15,13 @@ module=$here/../..
 
 mkdir -p "$build"
 rm -f "$build"/*.o
-for source in "$here"/*.c "$here"/../nd.c; do
+for source in "$here"/*.c "$here"/*/*.c; do
     # shellcheck disable=SC2086  # several flags in one word
     "${cross}gcc" $flags -std=gnu11 -ffunction-sections -fdata-sections \
-        -I"$module" -I"$module/driver" -I"$module/driver/include" -I"$module/runtime" \
+        -I"$module" -I"$module/driver/include" -I"$module/runtime/include" \
         -c "$source" -o "$build/$(basename "$source" .c).o"
 done
-rm "$build/registry.o"
+rm "$build/registry.o" "$build/plan_reader.o"
 
 # text of the named object files, as far as a symbol needs them
 size_of() {

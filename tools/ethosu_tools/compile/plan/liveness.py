@@ -27,7 +27,7 @@ from .placement import Block, align, coexisting
 from .schedule import Schedule, addressed
 
 # Gap between memory of the CPU and of the NPU while both run, after alignment to ALIGNMENT, so
-# that they share no cache line (modules/ethosu/runtime/schedule.c).
+# that they share no cache line (modules/ethosu/runtime/plan/schedule.c).
 GAP = 16
 
 

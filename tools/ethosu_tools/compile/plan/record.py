@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The planner's record in a `.tflite`, in the format of modules/ethosu/runtime/plan.h."""
+"""The planner's record in a `.tflite`, in the format of modules/ethosu/runtime/file/plan.h."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Reorders operators so that the CPU can work while the NPU runs.
 
-While an ethos-u operator runs, the runtime (modules/ethosu/runtime/schedule.c) continues with the
-operators that follow it, as long as they use no memory of the NPU. A CPU operator that does not
+While an ethos-u operator runs, the runtime (modules/ethosu/runtime/plan/schedule.c) continues with
+the operators that follow it, as long as they use no memory of the NPU. A CPU operator that does not
 depend on the NPU's result is therefore moved behind an independent call. Operators that read or
 write a tensor addressed by a command stream use memory of the NPU and have to wait.
 """

@@ -34,7 +34,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def plan_name(graph: int) -> str:
-    """Name of the entry with the memory plan of a subgraph, as in modules/ethosu/runtime/plan.h."""
+    """Name of the entry with the memory plan of a subgraph, as in the runtime's file/plan.h."""
     return f"{RECORD_NAME}:{graph:02}" if graph else RECORD_NAME
 
 

@@ -2,7 +2,7 @@
 /** The board of the driver's C tests. */
 #include "board.h"
 
-#include "ethosu_sync.h"
+#include "driver/base/ethosu_sync.h"
 
 struct board_npu npus[2];
 char trace[256];

@@ -9,8 +9,8 @@
 #include "check.h"
 #include "ethosu_ext.h"
 #include "ethosu_memory.h"
-#include "ethosu_registers.h"
 #include "core/npu_internal.h"
+#include "driver/base/ethosu_registers.h"
 #include "sim_host_internal.h"
 
 /** When a command stream completes. */

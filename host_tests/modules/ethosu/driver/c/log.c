@@ -3,7 +3,7 @@
  * A program that prints the driver's log: of an inference, of one that fails on the NPU, and of a
  * rejected call.
  */
-#include "ethosu_log.h"
+#include "driver/base/ethosu_log.h"
 #include "board.h"
 
 void ethosu_ext_log(int severity, const char *text)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** Checks before the first register is written: alignment, placement, sizes, arguments. */
 #include "board.h"
-#include "ethosu_text.h"
+#include "driver/base/ethosu_text.h"
 
 #define MEMORY_SIZE 1024
 static uint8_t *memory;

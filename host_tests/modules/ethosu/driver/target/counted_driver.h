@@ -7,7 +7,7 @@
 #define COUNTED_DRIVER_H
 
 #include "counting.h"
-#include "ethosu_registers.h"
+#include "driver/base/ethosu_registers.h"
 
 #include "cost_model.h" // made by test_cost.py: a payload of Vela's, and its regions' sizes
 

@@ -64,6 +64,7 @@ static void describe_graph(struct ethosu_description *file, uint32_t index,
     }
 }
 
+#if ETHOSU_PTE
 static void describe_cases(struct ethosu_description *file, struct ethosu_model_error *error)
 {
     for (uint32_t i = 0; i < file->cases; i++) {
@@ -84,6 +85,7 @@ static void describe_cases(struct ethosu_description *file, struct ethosu_model_
         }
     }
 }
+#endif
 
 static void describe_entries(struct ethosu_description *file, struct ethosu_model_error *error)
 {
@@ -121,6 +123,8 @@ int describe_all(const void *file, size_t size, struct ethosu_model_error *error
     for (uint32_t i = 0; i <= description.graphs && i < 300; i++) {
         describe_graph(&description, i, error);
     }
+#if ETHOSU_PTE
     describe_cases(&description, error);
+#endif
     return status;
 }

@@ -12,9 +12,9 @@ HERE = Path(__file__).parent
 
 # Runtime files that differ between builds with and without assertions, with some kernels only, or
 # with CMSIS-NN's scratch.
-CHANGING = ("plan_reader.c", "kernels/kernel.c", "kernels/registry.c")
+CHANGING = ("shared/plan_reader.c", "shared/kernel.c", "registry.c")
 CMSIS_NN = ("conv.c", "depthwise_conv.c", "fully_connected.c", "transpose_conv.c")
-CHANGING += tuple(f"kernels/{name}" for name in (*CMSIS_NN, "cmsis_nn_scratch.c"))
+CHANGING += tuple(f"weighted/{name}" for name in (*CMSIS_NN, "cmsis_nn_scratch.c"))
 
 
 @pytest.fixture(scope="session")
@@ -24,10 +24,13 @@ def build_cases(repo, build_dir):
     module = repo / "modules/ethosu"
 
     def build(*flags: str) -> Path:
-        changed = [module / "runtime" / name for name in CHANGING] if flags else []
-        folders = (module / "runtime", module / "driver", repo / "tools/sim_host")
+        changed = [module / "runtime/kernels" / name for name in CHANGING] if flags else []
+        folders = (
+            *(module / name for name in ("runtime", "executorch", "driver")),
+            repo / "tools/sim_host",
+        )
         sources = {path for folder in folders for path in folder.rglob("*.c")}
-        sources -= set((module / "driver/defaults").glob("*.c"))
+        sources -= set((module / "driver/board/defaults").glob("*.c"))
         objects = [
             build_dir / "sim_host/address" / path.relative_to(repo).with_suffix(".o")
             for path in sorted(sources - set(changed))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A memory plan for test models: all tensors and scratch consecutively, without overlap.
 
-It writes the format of modules/ethosu/runtime/plan.h and computes scratch sizes
+It writes the format of modules/ethosu/runtime/file/plan.h and computes scratch sizes
 independently of the runtime (formulas: modules/ethosu/runtime/kernels/README.md). A runtime
 with assertions compares them with its own.
 """

@@ -51,7 +51,7 @@ def test_sizes_are_printed(repo, tmp_path):
 def test_a_build_without_kernels_carries_none(repo):
     """A linker takes only the kernels to which their table refers."""
     module = repo / "modules/ethosu"
-    paths = [f"-I{module / name}" for name in ("driver/include", "runtime")]
+    paths = [f"-I{module / name}" for name in (".", "driver/include", "runtime/include")]
     command = [*cbuild.CORTEX_M55, *paths, "-DETHOSU_KERNEL_LIST="]
     (table,) = sharing.objects(command, [module / "runtime/kernels/registry.c"])
     assert cbuild.run(["arm-none-eabi-nm", "-u", table]) == ""

@@ -33,7 +33,9 @@ def kernel_files(firmware):
     text = firmware.with_suffix(".map").read_text(errors="replace")
     _, _, kept = text.partition("Linker script and memory map")
     return set(
-        re.findall(r"^ \.text\S*\s+0x\w+\s+0x\w+\s+\S*/runtime/kernels/(\w+)\.o", kept, re.M)
+        re.findall(
+            r"^ \.text\S*\s+0x\w+\s+0x\w+\s+\S*/runtime/kernels/(?:\w+/)?(\w+)\.o", kept, re.M
+        )
     )
 
 

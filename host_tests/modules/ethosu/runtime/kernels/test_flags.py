@@ -21,7 +21,7 @@ CONSTANT = re.compile(
 
 def compiled(repo, source, *flags):
     module = repo / "modules/ethosu"
-    paths = [f"-I{module / folder}" for folder in (".", "driver", "driver/include", "runtime")]
+    paths = [f"-I{module / folder}" for folder in (".", "driver/include", "runtime/include")]
     return sharing.run([*GCC, "-O1", "-ffp-contract=off", *flags, *paths, "-o", "-", source])
 
 

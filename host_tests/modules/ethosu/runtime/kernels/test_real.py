@@ -12,7 +12,7 @@ import pytest
 @pytest.fixture(scope="module")
 def real_exp(repo, tmp_path_factory):
     library = tmp_path_factory.mktemp("real") / "real.so"
-    source = repo / "modules/ethosu/runtime/kernels/real.c"
+    source = repo / "modules/ethosu/runtime/kernels/shared/real.c"
     flags = ["-std=c11", "-O2", "-Wall", "-Werror", "-ffp-contract=off", "-shared", "-fPIC"]
     subprocess.run(["gcc", *flags, source, "-o", library], check=True)
     function = ctypes.CDLL(str(library)).real_exp

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from host_tests.kit import fixtures
-from host_tests.modules.ethosu.runtime.executorch import program_writer
+from host_tests.modules.ethosu.executorch import program_writer
 
 NAMES = ("program", "unknown")
 

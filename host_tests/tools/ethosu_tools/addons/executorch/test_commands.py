@@ -14,8 +14,8 @@ from ethosu_tools.model import ModelFile, describe, reading, romfs
 from ethosu_tools.model.tflite.flatbuffer_writer import i32s
 from ethosu_tools.sim.need import Need
 
-from host_tests.modules.ethosu.runtime.executorch import made, program_writer
-from host_tests.modules.ethosu.runtime.executorch.made import LAST
+from host_tests.modules.ethosu.executorch import made, program_writer
+from host_tests.modules.ethosu.executorch.made import LAST
 
 KEY = "86dd" * 16
 PATH = b"/home/developer/secret"

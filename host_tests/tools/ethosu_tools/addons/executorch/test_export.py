@@ -11,7 +11,7 @@ import pytest
 from ethosu_tools.addons.executorch import exporter
 
 from host_tests.kit import needs, pages, stand_ins
-from host_tests.modules.ethosu.runtime.executorch import made, program_writer
+from host_tests.modules.ethosu.executorch import made, program_writer
 
 # A convolution of three frames, of which forward() gets one; BEGIN and KEEP differ.
 STATEFUL = """

@@ -12,9 +12,9 @@ from ethosu_tools.model.graph import Value
 from ethosu_tools.model.reader import Reader
 from ethosu_tools.model.tflite.flatbuffer_writer import encode, i64s
 
-from host_tests.modules.ethosu.runtime.executorch import damaged, program_writer
-from host_tests.modules.ethosu.runtime.executorch.made import LAST
-from host_tests.modules.ethosu.runtime.executorch.vela_binary import Io, VelaBinary
+from host_tests.modules.ethosu.executorch import damaged, program_writer
+from host_tests.modules.ethosu.executorch.made import LAST
+from host_tests.modules.ethosu.executorch.vela_binary import Io, VelaBinary
 
 # COP1: an action with the CONFIG of an Ethos-U55 with 128 MACs, one with a stream of one word.
 COMMANDS = b"COP1" + struct.pack("<3I", 1, 7, 0) + struct.pack("<2I", 2 | 1 << 16, 0xFFFF0000)

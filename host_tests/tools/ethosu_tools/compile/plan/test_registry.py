@@ -24,7 +24,7 @@ def test_codes_are_the_schemas():
 
 
 def test_layout_of_the_plan_is_plan_h(repo):
-    text = (repo / "modules/ethosu/runtime/plan.h").read_text()
+    text = (repo / "modules/ethosu/runtime/file/plan.h").read_text()
     assert f'#define PLAN_NAME "{record.RECORD_NAME}"' in text
     assert f"#define PLAN_MARK 0x{record.MARK:X}u" in text
     assert f"#define PLAN_VERSION {record.VERSION}u" in text
