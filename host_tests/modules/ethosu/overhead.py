@@ -99,9 +99,8 @@ def text_bytes(map_file):
         re.M,
     )
     for size, folder, file in section.findall(kept):
-        room, *inner = folder.split("/")
-        apart = room == "runtime" and inner  # kernels, executorch, describe
-        folders["/".join([room, inner[0]]) if apart else room] += int(size, 16)
+        room = re.match(r"runtime/kernels|\w+", folder)[0]  # kernels may be left out
+        folders[room] += int(size, 16)
         u85 += int(size, 16) if file.endswith("_u85") else 0
     return {
         "text_bytes": dict(sorted(folders.items())),

@@ -16,12 +16,8 @@ import ml
 from ml.postprocessing.edgeimpulse import Fomo
 
 detector = ml.Model("fomo", postprocess=Fomo(threshold=0.4))
-
-async def labels(model: ml.Model) -> int:
-    return len(model.labels or [])
 """
 MISTAKES = {
-    "model.labels": ("model.labls", 'has no attribute "labls"'),
     "threshold=0.4": (
         *("threshold='0.4'", 'Argument "threshold" to "Fomo" has incompatible type "str"'),
     ),

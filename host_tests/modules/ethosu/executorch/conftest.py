@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The runtime's fixtures, for programs."""
+"""Programs, and the runtime's fixtures for them."""
 
 from host_tests.modules.ethosu.executorch.fixtures import raw, shared_programs
 from host_tests.modules.ethosu.runtime.conftest import damage

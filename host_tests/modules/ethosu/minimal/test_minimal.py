@@ -52,7 +52,7 @@ def sources(*options):
             "ETHOSU_WITHOUT=pte",
             {"executorch/file/program.c", "executorch/operators/quantize_operators.c"},
         ),
-        ("ETHOSU_WITHOUT=pmu", {"driver/ethosu_pmu.c", "binding/npu/pmu_object.c"}),
+        ("ETHOSU_WITHOUT=pmu", {"driver/job/ethosu_pmu.c", "binding/npu/pmu_object.c"}),
         ("ETHOSU_WITHOUT=audio", {"audio/micro.c", "binding/media/audio_module.c"}),
         ("ETHOSU_WITHOUT=image", {"image/image_row.c", "binding/media/image_module.c"}),
     ],

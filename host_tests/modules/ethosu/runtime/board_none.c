@@ -3,7 +3,7 @@
  * A board without an NPU, for tests that need none. All its memory would be visible to an NPU; its
  * cache lines are those of a Cortex-M55.
  */
-#include <ethosu_io.h>
+#include "driver/board/ethosu_io.h"
 #include <stdlib.h>
 
 #include "ethosu_board.h"

@@ -157,11 +157,13 @@ static mp_obj_t load_methods(const model_obj_t *self)
 
 /* ---- info() of an ExecuTorch program ---- */
 
-/** Count a call of an operator that the CPU computes, in a dict. */
-static void count_call(void *dict, const char *name, uint32_t length)
+/** Count a call of an operator that the CPU computes, in a dict, which a .tflite does not need. */
+static void count_call(void *dict_in, const char *name, uint32_t length)
 {
-    mp_map_elem_t *entry = mp_map_lookup(mp_obj_dict_get_map(MP_OBJ_FROM_PTR(dict)),
-                                         new_text(name, length), MP_MAP_LOOKUP_ADD_IF_NOT_FOUND);
+    mp_obj_t *dict = dict_in;
+    *dict = *dict == MP_OBJ_NULL ? mp_obj_new_dict(0) : *dict;
+    mp_map_elem_t *entry = mp_map_lookup(mp_obj_dict_get_map(*dict), new_text(name, length),
+                                         MP_MAP_LOOKUP_ADD_IF_NOT_FOUND);
     mp_int_t count = entry->value == MP_OBJ_NULL ? 0 : MP_OBJ_SMALL_INT_VALUE(entry->value);
     entry->value = MP_OBJ_NEW_SMALL_INT(count + 1);
 }
@@ -200,8 +202,8 @@ static mp_obj_t notes_of(const struct ethosu_model *model,
 void model_add_program(const model_obj_t *self, mp_obj_t dict)
 {
     struct ethosu_model_program program;
-    mp_obj_t operators = mp_obj_new_dict(0);
-    if (!ethosu_model_get_program(self->model, &program, count_call, MP_OBJ_TO_PTR(operators))) {
+    mp_obj_t operators = MP_OBJ_NULL;
+    if (!ethosu_model_get_program(self->model, &program, count_call, &operators)) {
         return;
     }
     struct ethosu_model_method method = {"", 0, 0};
@@ -214,7 +216,7 @@ void model_add_program(const model_obj_t *self, mp_obj_t dict)
         {MP_QSTR_planned_size, mp_obj_new_int_from_uint(program.planned_size)},
         {MP_QSTR_quantized_values, mp_obj_new_int_from_uint(program.quantized)},
         {MP_QSTR_nchw, mp_obj_new_bool(program.nchw)},
-        {MP_QSTR_cpu_operators, operators},
+        {MP_QSTR_cpu_operators, operators == MP_OBJ_NULL ? mp_obj_new_dict(0) : operators},
         {MP_QSTR_notes, notes_of(self->model, &program)},
     };
     for (size_t i = 0; i < MP_ARRAY_SIZE(facts); i++) {
