@@ -31,7 +31,7 @@ ETHOSU = re.compile(r"(?:^|[;&|] *)(?:\S*/)?ethosu +([a-z][^;&|]*)")
 
 # Files named by pages that are not in this tree, but MicroPython's or on a board.
 ELSEWHERE = {
-    "boot.py", "main.py",
+    "boot.py", "main.py", "board.mk",
     "py/nativeglue.h", "tools/mpy_ld.py",
     "ports/psoc-edge/tools/mp-ifx-flash.py",
     "ops/test_sum.py", "run_fvp.sh", "setup_testing.sh", "tools/ci.sh",
