@@ -84,7 +84,7 @@ SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 ETHOSU_FAST := $(addprefix driver/,board/ethosu_hooks_sync.c board/ethosu_memory.c device/device.c device/device_check.c \
 	$(addprefix verify/ethosu_verify,.c _maps.c _products.c) \
 	$(patsubst %,job/ethosu_%.c,driver irq pool streams)) \
-	runtime/run/run.c runtime/file/flatbuffer.c runtime/file/tflite.c runtime/kernels/% \
+	runtime/run/run.c runtime/file/flatbuffer.c runtime/file/tflite.c runtime/build/nd.c runtime/kernels/% \
 	executorch/operators/quantize_operators.c executorch/operators/real_pool.c \
 	audio/% image/image_row.c image/image_write.c binding/call/semaphore.c \
 	binding/tensor/element.c binding/model/exchange.c binding/model/model_run.c

@@ -38,7 +38,7 @@ def test_symbol_is_strong_and_from_the_board(image):
         rf"^\w+ (\w) {HOOK}$", sharing.run(["arm-none-eabi-nm", image]), re.MULTILINE
     )
     assert symbols == ["T"]
-    weak = _object(image, "modules/ethosu/driver/arm_ethos_io_memcpy.c")
+    weak = _object(image, "modules/ethosu/driver/board/arm_ethos_io_memcpy.c")
     assert f" W {HOOK}" in sharing.run(["arm-none-eabi-nm", weak])
 
 

@@ -145,7 +145,7 @@ def binding_flags(repo, micropython, folder, options=FLOATS):
 def includes(module):
     return [
         f"-I{module / folder}"
-        for folder in (".", "audio", "image", "driver", "driver/include", "runtime")
+        for folder in (".", "audio", "image", "driver/include", "runtime/include")
     ]
 
 

@@ -143,7 +143,7 @@ class Matrix:
 
     def _of_check(self, name, data, board, npu):
         for row in data["boards"] if data else ():
-            usual = row["weights"] == next(iter(boards.load(board).estimate["weights"]))
+            usual = row["weights"] == next(iter(boards.load(board).estimate.weights))
             if row["board"] == board and (row["npu"] == npu or row["status"][0] == "c") and usual:
                 yield name, of_check(row)
 

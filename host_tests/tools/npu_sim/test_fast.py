@@ -461,5 +461,42 @@ def test_bricks_of_one_pixel_are_summed_exactly(fast_libraries, bricks):
             assert np.array_equal(sums, flat @ np.concatenate(inputs).astype(np.int64)), name
 
 
+def quads(random, *shape):
+    """Inputs or weights of 8 bits, of which every other one is as large as it can be."""
+    numbers = random.integers(0, 256, shape)
+    return np.where(random.integers(0, 2, shape), numbers, random.choice([0, 255, 128], shape))
+
+
+@pytest.mark.parametrize("pixels", range(1, 20))
+def test_products_of_bytes_are_summed_exactly(fast_libraries, pixels):
+    """Of a convolution's bricks, and of the taps of a depthwise one."""
+    random = np.random.default_rng(pixels)
+    bricks, inputs = int(random.integers(1, 8)), int(random.integers(1, 150))
+    count = (inputs + 3) // 4
+    rows = quads(random, pixels, 4 * count).astype(np.uint8)
+    taps = quads(random, inputs, pixels, LANES).astype(np.uint8)
+    weights = quads(random, bricks, 4 * count, LANES).astype(np.uint8).view(np.int8)
+    weights[:, inputs:] = 0
+    start = random.integers(-(1 << 31), 1 << 31, (bricks, 1, LANES)).astype(np.int32)
+    packed = weights.reshape(bricks, count, 4, LANES).transpose(0, 1, 3, 2).reshape(bricks, -1)
+    packed = np.concatenate([start.view(np.int8).reshape(bricks, -1), packed], axis=1)
+    sums = np.zeros((bricks, pixels, LANES), np.int32)
+    for name, library in fast_libraries.items():
+        ffi, functions = internal("arithmetic/dot.h", library)
+        ends = ffi.from_buffer("int8_t[]", packed), ffi.from_buffer("int32_t[]", sums)
+        dense, depthwise = functions.npu_dot_quads(), functions.npu_dot_depthwise_quads()
+        assert bool(dense) == bool(depthwise) == ("avx512vnni" in kernels(library)), name
+        if not dense:
+            continue
+        run = ffi.new("struct npu_dot_quads_run *", (ffi.from_buffer("uint8_t[]", rows), count))
+        dense(run, 1, 4 * count, ends[0], packed.shape[1], bricks, pixels, ends[1])
+        expected = start + rows.astype(np.int64) @ weights
+        assert np.array_equal(sums, expected.astype(np.int32)), name
+        each = [ffi.from_buffer("uint8_t[]", tap) for tap in taps]
+        depthwise(each, inputs, 0, LANES, ends[0], pixels, ends[1])
+        expected = start[0] + np.einsum("tpl,tl->pl", taps.astype(np.int64), weights[0, :inputs])
+        assert np.array_equal(sums[0], expected.astype(np.int32)), name
+
+
 def test_the_plain_model_has_no_other_kernel(plain_library):
     assert [*kernels(plain_library)] == ["portable"]

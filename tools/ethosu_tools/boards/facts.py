@@ -277,7 +277,7 @@ class BoardFacts:
     and the board lacks.
     """
 
-    name: str = field(default="", init=False)
+    name: str = ""
     title: str
     core: str
     clock_mhz: int
@@ -347,10 +347,11 @@ def of_table(name: str, table: Mapping[str, Any], npu: str | None = None) -> Boa
     Entries for one of several NPUs are those of `npu`, if it is the board's, else of the first.
     """
     where = f"{files.FILE} of {name}"
-    tables = files.of_npu(table) or {"": {**table}}
+    if "name" in table:
+        raise ValueError(f"{where} has unknown entry 'name', expected that of the folder")
+    tables = files.of_npu({"name": name, **table}) or {"": {**table}}
     found = {own: fill(BoardFacts, entries, where) for own, entries in tables.items()}
     facts: BoardFacts = found[npu if npu in found else next(iter(found))]
-    object.__setattr__(facts, "name", name)
     return facts
 
 
@@ -358,7 +359,8 @@ def of_machine(name: str, table: Mapping[str, Any]) -> BoardFacts:
     """An emulated machine as a board that firmware of others runs on; ValueError as above."""
     own: Machine = fill(Machine, table, f"{files.MACHINE_FILE} of {name}")
     nothing = Span(0, 0)
-    facts = BoardFacts(
+    return BoardFacts(
+        name=name,
         title=own.title,
         core=own.core,
         clock_mhz=own.clock_mhz,
@@ -373,8 +375,6 @@ def of_machine(name: str, table: Mapping[str, Any]) -> BoardFacts:
         qemu=Emulation(own.machine, 0, 0, nothing, {}, any_npu=True),
         missing=("firmware of this project",),
     )
-    object.__setattr__(facts, "name", name)
-    return facts
 
 
 def read(root: Path, path: Path, name: str) -> BoardFacts:

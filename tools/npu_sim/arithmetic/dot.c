@@ -78,6 +78,15 @@ npu_dot_bytes_t *npu_dot_bytes(void)
 #endif
 }
 
+npu_dot_quads_t *npu_dot_quads(void)
+{
+#ifdef NPU_X86_KERNELS
+    return npu_has_avx512() ? npu_dot_quads_avx512 : NULL;
+#else
+    return NULL;
+#endif
+}
+
 NPU_CLONES static void depthwise_portable(const int16_t *const *inputs, uint32_t taps, size_t first,
                                           size_t pixel_step, const int16_t *weights,
                                           size_t weight_step, uint32_t pixels, int32_t *sums)
@@ -106,4 +115,13 @@ void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, size_t first
     run = npu_dot_depthwise_neon;
 #endif
     run(inputs, taps, first, pixel_step, weights, weight_step, pixels, sums);
+}
+
+npu_dot_depthwise_quads_t *npu_dot_depthwise_quads(void)
+{
+#ifdef NPU_X86_KERNELS
+    return npu_has_avx512() ? npu_dot_depthwise_quads_avx512 : NULL;
+#else
+    return NULL;
+#endif
 }

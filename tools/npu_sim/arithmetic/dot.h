@@ -11,6 +11,7 @@
 enum {
     NPU_DOT_LANES = 16, /**< output channels computed together */
     NPU_DOT_PAIR = 2,   /**< inputs are multiplied in pairs */
+    NPU_DOT_QUAD = 4,   /**< those of 8 bits in fours */
 };
 
 /**
@@ -63,6 +64,27 @@ typedef void npu_dot_bytes_t(const struct npu_dot_run *runs, uint32_t run_count,
 /** The implementation for this CPU; NULL if it has none that is faster. */
 npu_dot_bytes_t *npu_dot_bytes(void);
 
+/** A run of inputs of 8 bits; like struct npu_dot_run, but it ends with a whole quad. */
+struct npu_dot_quads_run {
+    const uint8_t *input; /**< of pixel 0 */
+    uint32_t quads;
+};
+
+/**
+ * Sums of unsigned inputs and signed weights of 8 bits, for pixels and several bricks. Each sum
+ * begins with a number of its lane, which takes away what zero point and sign add to the inputs.
+ *
+ * @param weights      of a brick: int32_t [NPU_DOT_LANES], then [run][quad][NPU_DOT_LANES][4]
+ * @param brick_bytes  from a brick of weights to the next
+ * @param sums         [bricks][pixels][NPU_DOT_LANES], modulo 2^32
+ */
+typedef void npu_dot_quads_t(const struct npu_dot_quads_run *runs, uint32_t run_count,
+                             size_t pixel_step, const int8_t *weights, size_t brick_bytes,
+                             size_t bricks, uint32_t pixels, int32_t *sums);
+
+/** The implementation for this CPU; NULL if it has none. */
+npu_dot_quads_t *npu_dot_quads(void);
+
 /**
  * sums[p][lane] = sum over taps of inputs[tap][p][lane] * weights[tap][lane].
  *
@@ -79,5 +101,17 @@ typedef void npu_dot_depthwise_t(const int16_t *const *inputs, uint32_t taps, si
 
 /** The best implementation for this CPU. */
 npu_dot_depthwise_t npu_dot_depthwise;
+
+/**
+ * The same for inputs and weights of 8 bits, as in npu_dot_quads(): the taps in fours.
+ *
+ * @param weights  of the brick: int32_t [NPU_DOT_LANES], then [quad of taps][NPU_DOT_LANES][4]
+ */
+typedef void npu_dot_depthwise_quads_t(const uint8_t *const *inputs, uint32_t taps, size_t first,
+                                       size_t pixel_step, const int8_t *weights, uint32_t pixels,
+                                       int32_t *sums);
+
+/** The implementation for this CPU; NULL if it has none. */
+npu_dot_depthwise_quads_t *npu_dot_depthwise_quads(void);
 
 #endif

@@ -27,6 +27,13 @@ static inline int load_pair(const int16_t *input)
     return pair;
 }
 
+static inline int load_quad(const uint8_t *input)
+{
+    int quad;
+    memcpy(&quad, input, sizeof quad);
+    return quad;
+}
+
 #define AVX512_BLOCK(PIXELS)                                                                    \
     AVX512 static void avx512_##PIXELS(const struct npu_dot_run *runs, uint32_t run_count,      \
                                        size_t start, size_t pixel_step, const int16_t *weights, \
@@ -123,7 +130,7 @@ static inline void run_blocks(block_t *const *blocks, uint32_t largest,
 bool npu_has_avx512(void)
 {
     return !NPU_NO_AVX512 && __builtin_cpu_supports("avx512vnni") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 
 void npu_dot_avx512(const struct npu_dot_run *runs, uint32_t run_count, size_t pixel_step,
@@ -132,6 +139,97 @@ void npu_dot_avx512(const struct npu_dot_run *runs, uint32_t run_count, size_t p
     static block_t *const blocks[] = {avx512_1, avx512_2, avx512_3, avx512_4,
                                       avx512_5, avx512_6, avx512_7, avx512_8};
     run_blocks(blocks, 8, runs, run_count, pixel_step, weights, pixels, sums);
+}
+
+/** Computes some pixels of some bricks, from start bytes after pixel 0 of the runs on. */
+typedef void quads_t(const struct npu_dot_quads_run *runs, uint32_t run_count, size_t start,
+                     size_t pixel_step, const int8_t *weights, size_t brick_bytes, int32_t *sums,
+                     size_t brick_sums);
+
+#define EACH_BRICK(BRICKS) _Pragma("GCC unroll 4") for (int b = 0; b < (BRICKS); b++)
+
+#define QUADS_BLOCK(PIXELS, BRICKS)                                                                \
+    AVX512 static void quads_##PIXELS##_##BRICKS(                                                  \
+        const struct npu_dot_quads_run *runs, uint32_t run_count, size_t start, size_t pixel_step, \
+        const int8_t *weights, size_t brick_bytes, int32_t *sums, size_t brick_sums)               \
+    {                                                                                              \
+        __m512i acc[PIXELS][BRICKS];                                                               \
+        EACH_PIXEL(PIXELS)                                                                         \
+        {                                                                                          \
+            EACH_BRICK(BRICKS)                                                                     \
+            {                                                                                      \
+                acc[p][b] = _mm512_loadu_si512(weights + (size_t)b * brick_bytes);                 \
+            }                                                                                      \
+        }                                                                                          \
+        weights += sizeof(__m512i);                                                                \
+        for (uint32_t run = 0; run < run_count; run++) {                                           \
+            const uint8_t *input = runs[run].input + start;                                        \
+            for (uint32_t quad = 0; quad < runs[run].quads; quad++) {                              \
+                __m512i weight[BRICKS];                                                            \
+                EACH_BRICK(BRICKS)                                                                 \
+                {                                                                                  \
+                    weight[b] = _mm512_loadu_si512(weights + (size_t)b * brick_bytes);             \
+                }                                                                                  \
+                EACH_PIXEL(PIXELS)                                                                 \
+                {                                                                                  \
+                    __m512i value = _mm512_set1_epi32(load_quad(input + (size_t)p * pixel_step));  \
+                    EACH_BRICK(BRICKS)                                                             \
+                    {                                                                              \
+                        acc[p][b] = _mm512_dpbusd_epi32(acc[p][b], value, weight[b]);              \
+                    }                                                                              \
+                }                                                                                  \
+                input += NPU_DOT_QUAD;                                                             \
+                weights += NPU_DOT_LANES * NPU_DOT_QUAD;                                           \
+            }                                                                                      \
+        }                                                                                          \
+        EACH_PIXEL(PIXELS)                                                                         \
+        {                                                                                          \
+            EACH_BRICK(BRICKS)                                                                     \
+            {                                                                                      \
+                _mm512_storeu_si512(sums + (size_t)b * brick_sums + p * NPU_DOT_LANES, acc[p][b]); \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define QUADS_BLOCKS(BRICKS) \
+    QUADS_BLOCK(1, BRICKS)   \
+    QUADS_BLOCK(2, BRICKS)   \
+    QUADS_BLOCK(3, BRICKS)   \
+    QUADS_BLOCK(4, BRICKS)   \
+    QUADS_BLOCK(5, BRICKS)   \
+    QUADS_BLOCK(6, BRICKS)   \
+    QUADS_BLOCK(7, BRICKS)   \
+    QUADS_BLOCK(8, BRICKS)
+
+QUADS_BLOCKS(1)
+QUADS_BLOCKS(2)
+QUADS_BLOCK(1, 4)
+
+void npu_dot_quads_avx512(const struct npu_dot_quads_run *runs, uint32_t run_count,
+                          size_t pixel_step, const int8_t *weights, size_t brick_bytes,
+                          size_t bricks, uint32_t pixels, int32_t *sums)
+{
+    enum { LARGEST = 8 };
+    static quads_t *const one[] = {quads_1_1, quads_2_1, quads_3_1, quads_4_1,
+                                   quads_5_1, quads_6_1, quads_7_1, quads_8_1};
+    static quads_t *const two[] = {quads_1_2, quads_2_2, quads_3_2, quads_4_2,
+                                   quads_5_2, quads_6_2, quads_7_2, quads_8_2};
+    const size_t brick_sums = (size_t)pixels * NPU_DOT_LANES;
+    while (bricks > 0) {
+        /* Sums of one pixel wait for each other, unless there are more of them. */
+        size_t count = pixels == 1 && bricks >= 4 ? 4 : bricks >= 2 ? 2 : 1;
+        uint32_t left = (pixels + LARGEST - 1) / LARGEST;
+        for (uint32_t p = 0; p < pixels; left--) {
+            uint32_t some = (pixels - p) / left;
+            quads_t *block = count == 4 ? quads_1_4 : count == 2 ? two[some - 1] : one[some - 1];
+            block(runs, run_count, p * pixel_step, pixel_step, weights, brick_bytes,
+                  sums + (size_t)p * NPU_DOT_LANES, brick_sums);
+            p += some;
+        }
+        weights += count * brick_bytes;
+        sums += count * brick_sums;
+        bricks -= count;
+    }
 }
 
 bool npu_has_avx2(void)
@@ -268,6 +366,51 @@ void npu_dot_depthwise_avx2(const int16_t *const *inputs, uint32_t taps, size_t 
         depthwise_taps(inputs + done, count, first, pixel_step, weights + done * weight_step,
                        weight_step, pixels, sums, done > 0);
         done += count;
+    }
+}
+
+AVX512 INLINE __m128i load_brick(const uint8_t *from)
+{
+    return _mm_loadu_si128((const void *)from);
+}
+
+/** The inputs of at most 4 taps, those of a channel side by side; the last one is repeated. */
+AVX512 INLINE __m512i load_taps(const uint8_t *const *inputs, uint32_t taps, size_t first)
+{
+    /* Transposes 4x4 elements: in fours of channels across the vector, then the bytes of each. */
+    const __m512i fours = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i bytes = _mm512_set4_epi32(0x0F0B0703, 0x0E0A0602, 0x0D090501, 0x0C080400);
+    __m512i rows = _mm512_castsi128_si512(load_brick(inputs[0] + first));
+    if (taps == 1) {
+        rows = _mm512_broadcast_i32x4(_mm512_castsi512_si128(rows));
+    } else {
+        __m256i low =
+            _mm256_inserti128_si256(_mm512_castsi512_si256(rows), load_brick(inputs[1] + first), 1);
+        __m256i high = _mm256_castsi128_si256(load_brick(inputs[taps > 2 ? 2 : 1] + first));
+        high = _mm256_inserti128_si256(high, load_brick(inputs[taps - 1] + first), 1);
+        rows = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    }
+    return _mm512_shuffle_epi8(_mm512_permutexvar_epi32(fours, rows), bytes);
+}
+
+AVX512 void npu_dot_depthwise_quads_avx512(const uint8_t *const *inputs, uint32_t taps,
+                                           size_t first, size_t pixel_step, const int8_t *weights,
+                                           uint32_t pixels, int32_t *sums)
+{
+    const uint32_t rest = taps % NPU_DOT_QUAD;
+    for (uint32_t p = 0; p < pixels; p++, first += pixel_step, sums += NPU_DOT_LANES) {
+        __m512i sum = _mm512_loadu_si512(weights);
+        const int8_t *weight = weights + sizeof sum;
+        uint32_t tap = 0;
+        for (; tap < taps - rest; tap += NPU_DOT_QUAD, weight += sizeof sum) {
+            sum = _mm512_dpbusd_epi32(sum, load_taps(inputs + tap, NPU_DOT_QUAD, first),
+                                      _mm512_loadu_si512(weight));
+        }
+        if (rest > 0) {
+            sum = _mm512_dpbusd_epi32(sum, load_taps(inputs + tap, rest, first),
+                                      _mm512_loadu_si512(weight));
+        }
+        _mm512_storeu_si512(sums, sum);
     }
 }
 

@@ -7,6 +7,8 @@
 
 bool npu_has_avx512(void);
 npu_dot_t npu_dot_avx512;
+npu_dot_quads_t npu_dot_quads_avx512;
+npu_dot_depthwise_quads_t npu_dot_depthwise_quads_avx512;
 
 bool npu_has_avx2(void);
 npu_dot_t npu_dot_avx2;

@@ -82,6 +82,8 @@ static bool fill_channel(struct npu_requant_brick *brick, size_t channel,
     parts->whole = parts->whole || factor.whole != 0;
     parts->fraction = parts->fraction || factor.fraction != 0;
     parts->second = parts->second || brick->second_shift[channel] != 0;
+    uint64_t before = zero_point << brick->second_shift[channel];
+    parts->apart = parts->apart || high + second_half + before > INT32_MAX;
     return true;
 }
 
@@ -244,9 +246,9 @@ typedef uint32_t brick32u_t __attribute__((vector_size(4 * NPU_BRICK)));
 typedef int32_t brick32_t __attribute__((vector_size(4 * NPU_BRICK)));
 typedef uint64_t half64u_t __attribute__((vector_size(8 * HALF)));
 
-NPU_CLONES static void scale_brick(const struct npu_requant *requant,
-                                   const struct npu_requant_brick *brick, size_t pixels,
-                                   int32_t *values, uint8_t *out, int64_t out_step, size_t channels)
+static void scale_brick(const struct npu_requant *requant, const struct npu_requant_brick *brick,
+                        size_t pixels, int32_t *values, uint8_t *out, int64_t out_step,
+                        size_t channels)
 {
     const int32_t zero_point = requant->zero_point;
     const int32_t minimum = requant->minimum;
@@ -306,7 +308,10 @@ static npu_scale_brick_t *choose_kernel(void)
     return npu_scale_brick_neon;
 #endif
 #ifdef NPU_X86_KERNELS
-    if (!npu_has_avx512() && npu_has_avx2()) {
+    if (npu_has_avx512()) {
+        return npu_scale_brick_avx512;
+    }
+    if (npu_has_avx2()) {
         return npu_scale_brick_avx2;
     }
 #endif

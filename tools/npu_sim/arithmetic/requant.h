@@ -41,6 +41,7 @@ struct npu_requant_brick {
 struct npu_requant_parts {
     bool whole, fraction;
     bool second; /**< a second step that rounds or shifts */
+    bool apart;  /**< the zero point cannot be added before the second step */
 };
 
 struct npu_requant;
@@ -68,6 +69,7 @@ struct npu_requant {
 };
 
 npu_scale_brick_t npu_scale_brick_avx2;
+npu_scale_brick_t npu_scale_brick_avx512;
 npu_scale_brick_t npu_scale_brick_neon;
 
 /**

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The output stage with the 32-bit products of AVX2. */
+/** The output stage with the 32-bit products of AVX2 and AVX-512. */
 #include "arithmetic/requant.h"
 
 #include <string.h>
@@ -138,6 +138,102 @@ AVX2 void npu_scale_brick_avx2(const struct npu_requant *requant,
         scale(&local, brick, 0, values, values, low);
         scale(&local, brick, VECTOR, values, values, high);
         store(&local, &target, values, low[0], high[0]);
+    }
+}
+
+/** Clamp 16 values, and make them bytes; to limits that are bytes, they are clamped as bytes. */
+AVX512 INLINE __m128i clamp_bytes(const struct npu_requant *requant, bool limits, __m512i value)
+{
+    if (limits) {
+        __m128i bytes = _mm512_cvtsepi32_epi8(value);
+        bytes = _mm_max_epi8(bytes, _mm_set1_epi8((char)requant->minimum));
+        return _mm_min_epi8(bytes, _mm_set1_epi8((char)requant->maximum));
+    }
+    value = _mm512_max_epi32(value, _mm512_set1_epi32(requant->minimum));
+    return _mm512_cvtepi32_epi8(_mm512_min_epi32(value, _mm512_set1_epi32(requant->maximum)));
+}
+
+/** npu_scale_brick_avx512() for scales with these parts. */
+AVX512 INLINE void scale_parts(const struct npu_requant requant,
+                               const struct npu_requant_brick *brick, size_t pixels,
+                               int32_t *values, uint8_t *out, int64_t out_step, size_t channels,
+                               const struct npu_requant_parts parts)
+{
+    const __m512i bias = _mm512_loadu_si512(brick->bias);
+    const __m512i whole = _mm512_loadu_si512(brick->whole);
+    const __m512i even_fraction = _mm512_loadu_si512(brick->fraction[0]);
+    const __m512i odd_fraction = _mm512_loadu_si512(brick->fraction[1]);
+    const __m512i shift = _mm512_loadu_si512(brick->second_shift);
+    const __m512i zero_point = _mm512_set1_epi32(requant.zero_point);
+    const __m512i one = _mm512_set1_epi32(1);
+    const __m512i second_sign = _mm512_loadu_si512(brick->second_sign);
+    const __mmask16 rounded = _mm512_test_epi32_mask(second_sign, second_sign);
+    /* The products' offsets also add what the second step needs: half, and the zero point. */
+    __m512i added = _mm512_loadu_si512(brick->second_half);
+    if (!parts.apart) {
+        added = _mm512_add_epi32(added, _mm512_sllv_epi32(zero_point, shift));
+    }
+    const __m512i even_offset =
+        _mm512_add_epi64(_mm512_loadu_si512(brick->offset[0]), _mm512_slli_epi64(added, 32));
+    const __m512i odd_offset = _mm512_add_epi64(_mm512_loadu_si512(brick->offset[1]),
+                                                _mm512_maskz_mov_epi32(0xAAAA, added));
+    const __mmask16 stored = (__mmask16)((1u << channels) - 1);
+    const bool limits = requant.minimum >= INT8_MIN && requant.maximum <= INT8_MAX;
+    for (size_t p = 0; p < pixels; p++, values += NPU_BRICK) {
+        __m512i sum = _mm512_add_epi32(_mm512_loadu_si512(values), bias);
+        __m512i high = added;
+        if (parts.fraction) {
+            __m512i even = _mm512_mul_epu32(sum, even_fraction);
+            __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(sum, 32), odd_fraction);
+            even = _mm512_add_epi64(even, even_offset);
+            odd = _mm512_add_epi64(odd, odd_offset);
+            /* The upper half of each even product moves to its channel. */
+            high = _mm512_mask_shuffle_epi32(odd, 0x5555, even, _MM_PERM_DDBB);
+        }
+        if (parts.whole) {
+            sum = _mm512_xor_si512(sum, _mm512_set1_epi32(INT32_MIN));
+            high = _mm512_add_epi32(high, _mm512_mullo_epi32(sum, whole));
+        }
+        if (parts.second) {
+            __mmask16 negative = _mm512_mask_cmplt_epi32_mask(rounded, high, added);
+            high = _mm512_mask_sub_epi32(high, negative, high, one);
+            high = _mm512_srav_epi32(high, shift);
+        }
+        if (parts.apart) {
+            high = _mm512_add_epi32(high, zero_point);
+        }
+        if (out == NULL) {
+            high = _mm512_max_epi32(high, _mm512_set1_epi32(requant.minimum));
+            high = _mm512_min_epi32(high, _mm512_set1_epi32(requant.maximum));
+            _mm512_storeu_si512(values, high);
+            continue;
+        }
+        __m128i bytes = clamp_bytes(&requant, limits, high);
+        if (channels == NPU_BRICK) {
+            _mm_storeu_si128((void *)out, bytes);
+        } else {
+            _mm_mask_storeu_epi8(out, stored, bytes);
+        }
+        out += out_step;
+    }
+}
+
+AVX512 void npu_scale_brick_avx512(const struct npu_requant *requant,
+                                   const struct npu_requant_brick *brick, size_t pixels,
+                                   int32_t *values, uint8_t *out, int64_t out_step, size_t channels)
+{
+    /* Those of most networks get loops of their own. */
+    const struct npu_requant_parts parts = requant->parts;
+    if (parts.fraction && !parts.whole && !parts.apart) {
+        if (parts.second) {
+            scale_parts(*requant, brick, pixels, values, out, out_step, channels,
+                        (struct npu_requant_parts){.fraction = true, .second = true});
+        } else {
+            scale_parts(*requant, brick, pixels, values, out, out_step, channels,
+                        (struct npu_requant_parts){.fraction = true});
+        }
+    } else {
+        scale_parts(*requant, brick, pixels, values, out, out_step, channels, parts);
     }
 }
 

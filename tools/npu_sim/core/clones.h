@@ -48,7 +48,7 @@
 /** For functions of intrinsics. GCC 13 and 14 forget a target that stands before optimize(). */
 #define FOR_TARGET(NAMES) __attribute__((optimize("O3"), target(NAMES)))
 #define AVX2 FOR_TARGET("avx2")
-#define AVX512 FOR_TARGET("avx512f,avx512bw,avx512vnni")
+#define AVX512 FOR_TARGET("avx512f,avx512bw,avx512vl,avx512vnni")
 #define NEON NPU_O3
 
 #if defined(NPU_X86_KERNELS) || defined(NPU_NEON_KERNELS)

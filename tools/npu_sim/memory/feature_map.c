@@ -200,6 +200,7 @@ static bool is_dense(const struct npu_feature_map *map, const struct npu_span *s
 typedef void (*converter_t)(uint8_t *restrict out, int64_t out_step, const uint8_t *restrict in,
                             int64_t in_step, size_t pixels, size_t count, int32_t zero);
 
+CONVERTER(load_8_8, uint8_t, uint8_t, uint32_t)
 CONVERTER(load_u8_16, uint8_t, int16_t, uint32_t)
 CONVERTER(load_s8_16, int8_t, int16_t, uint32_t)
 CONVERTER(load_u16_16, uint16_t, int16_t, uint32_t)
@@ -241,48 +242,64 @@ static converter_t find_store(const struct npu_feature_map *map)
 }
 
 static void load_span(const struct npu_feature_map *map, const struct npu_span *span,
-                      converter_t load, uint8_t *out, size_t target_size)
+                      converter_t load, uint8_t *out, size_t target_size, int32_t zero)
 {
     if (is_dense(map, span)) {
-        load(out, 0, span->memory, 0, 1, (size_t)span->pixels * map->depth, map->zero_point);
+        load(out, 0, span->memory, 0, 1, (size_t)span->pixels * map->depth, zero);
         return;
     }
     for (size_t c = 0; c < map->depth; c += BRICK) {
         const uint8_t *brick = span->memory + (int64_t)(c / BRICK) * span->brick_step;
         load(out + c * target_size, (int64_t)(map->depth * target_size), brick, span->pixel_step,
-             span->pixels, brick_channels(map, c), map->zero_point);
+             span->pixels, brick_channels(map, c), zero);
     }
 }
 
+/** zero: what is subtracted from each element. */
 static bool read_row(struct npu *npu, const struct npu_feature_map *map, uint32_t y, void *out,
-                     size_t target_size)
+                     converter_t load, size_t target_size, int32_t zero)
 {
-    converter_t load = find_loader(map, target_size);
     for (uint32_t x = 0; x < map->width;) {
         struct npu_span span;
         if (!open_span(npu, NPU_READ_IFM, map, y, x, map->width - x, &span)) {
             return false;
         }
         load_span(map, &span, load, (uint8_t *)out + (size_t)x * map->depth * target_size,
-                  target_size);
+                  target_size, zero);
         x += span.pixels;
     }
     return true;
 }
 
+/** Signed elements plus 128 are unsigned. */
+static int32_t unsigned_zero(const struct npu_feature_map *map)
+{
+    return map->is_signed ? INT8_MIN : 0;
+}
+
+int32_t npu_map_zero_8(const struct npu_feature_map *map)
+{
+    return map->zero_point - unsigned_zero(map);
+}
+
+bool npu_read_row_8(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint8_t *out)
+{
+    return read_row(npu, map, y, out, load_8_8, sizeof *out, unsigned_zero(map));
+}
+
 bool npu_read_row_16(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int16_t *out)
 {
-    return read_row(npu, map, y, out, sizeof *out);
+    return read_row(npu, map, y, out, find_loader(map, sizeof *out), sizeof *out, map->zero_point);
 }
 
 bool npu_read_row_32(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int32_t *out)
 {
-    return read_row(npu, map, y, out, sizeof *out);
+    return read_row(npu, map, y, out, find_loader(map, sizeof *out), sizeof *out, map->zero_point);
 }
 
 bool npu_read_row_64(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int64_t *out)
 {
-    return read_row(npu, map, y, out, sizeof *out);
+    return read_row(npu, map, y, out, find_loader(map, sizeof *out), sizeof *out, map->zero_point);
 }
 
 void npu_store_brick(const struct npu_feature_map *map, const struct npu_span *span, size_t brick,

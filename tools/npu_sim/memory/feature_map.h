@@ -51,6 +51,12 @@ bool npu_read_row_16(struct npu *npu, const struct npu_feature_map *map, uint32_
 bool npu_read_row_32(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int32_t *out);
 bool npu_read_row_64(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int64_t *out);
 
+/** The same for elements of 8 bits without the zero point: unsigned, signed ones plus 128. */
+bool npu_read_row_8(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint8_t *out);
+
+/** The zero point of such a row. */
+int32_t npu_map_zero_8(const struct npu_feature_map *map);
+
 /**
  * Write count pixels of row y from x on; values [count][depth] already fit the elements. No effect
  * on an unused map.

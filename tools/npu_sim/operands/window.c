@@ -10,14 +10,20 @@ enum { ROW_SLACK = 64 /**< bytes that vector kernels may read past a row */ };
 
 static size_t element_size(const struct npu_kernel_window *window)
 {
-    return window->narrow ? sizeof(int16_t) : sizeof(int32_t);
+    return window->element;
+}
+
+/** Bytes of padding. */
+static int padding(const struct npu_kernel_window *window)
+{
+    return window->element == NPU_ROW_8 ? npu_map_zero_8(window->ifm) : 0;
 }
 
 bool npu_kernel_window_open(struct npu *npu, const struct npu_kernel *kernel,
-                            const struct npu_feature_map *ifm, bool narrow,
+                            const struct npu_feature_map *ifm, enum npu_row_element element,
                             struct npu_kernel_window *window)
 {
-    *window = (struct npu_kernel_window){.kernel = kernel, .ifm = ifm, .narrow = narrow};
+    *window = (struct npu_kernel_window){.kernel = kernel, .ifm = ifm, .element = element};
     window->slots = (kernel->height - 1) * kernel->dilation_y + 1;
     size_t bytes = (size_t)kernel->row_width * ifm->depth * element_size(window);
     window->row_bytes = (bytes + 2 * ROW_SLACK - 1) / ROW_SLACK * ROW_SLACK;
@@ -60,10 +66,22 @@ static void upscale_row(const struct npu_kernel_window *window, uint8_t *row)
     for (uint32_t x = window->kernel->ifm_width; x-- > 0;) {
         bool zero = window->kernel->upscale == NPU_UPSCALE_ZEROS && x % 2 != 0;
         if (zero) {
-            memset(row + x * pixel, 0, pixel);
+            memset(row + x * pixel, padding(window), pixel);
         } else if (x > 0) {
             memmove(row + x * pixel, row + x / 2 * pixel, pixel);
         }
+    }
+}
+
+static bool read_row(struct npu *npu, const struct npu_kernel_window *window, uint32_t y, void *out)
+{
+    switch (window->element) {
+    case NPU_ROW_8:
+        return npu_read_row_8(npu, window->ifm, y, out);
+    case NPU_ROW_16:
+        return npu_read_row_16(npu, window->ifm, y, out);
+    default:
+        return npu_read_row_32(npu, window->ifm, y, out);
     }
 }
 
@@ -77,21 +95,22 @@ static bool prepare_row(struct npu *npu, struct npu_kernel_window *window, uint3
     uint32_t y = inside ? padded_row - kernel->pad_top : 0;
     bool upscaled = kernel->upscale != NPU_UPSCALE_NONE;
     if (!inside || (kernel->upscale == NPU_UPSCALE_ZEROS && y % 2 != 0)) {
-        memset(row, 0, window->row_bytes);
+        memset(row, padding(window), window->row_bytes);
         return true;
     }
     size_t pixel = window->ifm->depth * element_size(window);
     uint8_t *first = row + kernel->pad_left * pixel;
     uint8_t *end = first + (upscaled ? kernel->ifm_width : window->ifm->width) * pixel;
-    memset(row, 0, kernel->pad_left * pixel);
-    memset(end, 0, (size_t)(row + window->row_bytes - end));
+    memset(row, padding(window), kernel->pad_left * pixel);
+    memset(end, padding(window), (size_t)(row + window->row_bytes - end));
     y = upscaled ? y / 2 : y;
-    bool done = window->narrow ? npu_read_row_16(npu, window->ifm, y, (int16_t *)(void *)first)
-                               : npu_read_row_32(npu, window->ifm, y, (int32_t *)(void *)first);
-    if (done && upscaled) {
+    if (!read_row(npu, window, y, first)) {
+        return false;
+    }
+    if (upscaled) {
         upscale_row(window, first);
     }
-    return done;
+    return true;
 }
 
 bool npu_kernel_window_advance(struct npu *npu, struct npu_kernel_window *window, uint32_t oy)
@@ -121,6 +140,17 @@ void npu_kernel_window_inputs(const struct npu_kernel_window *window, uint32_t o
 {
     for (uint32_t ky = 0; ky < window->kernel->height; ky++) {
         const int16_t *row = npu_kernel_window_row(window, oy, ky);
+        for (uint32_t kx = 0; kx < window->kernel->width; kx++) {
+            *inputs++ = row + npu_kernel_window_offset(window, ox, kx);
+        }
+    }
+}
+
+void npu_kernel_window_bytes(const struct npu_kernel_window *window, uint32_t oy, uint32_t ox,
+                             const uint8_t **inputs)
+{
+    for (uint32_t ky = 0; ky < window->kernel->height; ky++) {
+        const uint8_t *row = npu_kernel_window_row(window, oy, ky);
         for (uint32_t kx = 0; kx < window->kernel->width; kx++) {
             *inputs++ = row + npu_kernel_window_offset(window, ox, kx);
         }

@@ -14,19 +14,22 @@
 #include "core/kernel.h"
 #include "memory/feature_map.h"
 
+/** Elements of the rows, with as many bytes: those of npu_read_row_8(), _16() or _32(). */
+enum npu_row_element { NPU_ROW_8 = 1, NPU_ROW_16 = 2, NPU_ROW_32 = 4 };
+
 struct npu_kernel_window {
     const struct npu_kernel *kernel;
     const struct npu_feature_map *ifm; /**< as stored in memory */
-    bool narrow;                       /**< rows hold int16_t, else int32_t */
+    enum npu_row_element element;
     uint8_t *rows;
     size_t row_bytes;
     uint32_t slots;
     uint32_t next; /**< first padded row not yet prepared */
 };
 
-/** Allocate the ring. narrow: int16_t elements, only if npu_map_fits_16(). */
+/** Allocate the ring. Elements of 16 bits are only possible if npu_map_fits_16(). */
 bool npu_kernel_window_open(struct npu *npu, const struct npu_kernel *kernel,
-                            const struct npu_feature_map *ifm, bool narrow,
+                            const struct npu_feature_map *ifm, enum npu_row_element element,
                             struct npu_kernel_window *window);
 
 /**
@@ -45,7 +48,7 @@ bool npu_kernel_window_join(struct npu *npu, struct npu_kernel_window *window, u
 /** Prepare all rows for OFM row oy, or for those joined from it on; oy must not decrease. */
 bool npu_kernel_window_advance(struct npu *npu, struct npu_kernel_window *window, uint32_t oy);
 
-/** Padded row of tap ky for OFM row oy: [row_width][depth], padding is 0. */
+/** Padded row of tap ky for OFM row oy: [row_width][depth], padding is the zero point. */
 const void *npu_kernel_window_row(const struct npu_kernel_window *window, uint32_t oy, uint32_t ky);
 
 /** Elements from the start of a padded row to tap kx of pixel ox. */
@@ -56,9 +59,13 @@ static inline size_t npu_kernel_window_offset(const struct npu_kernel_window *wi
     return ((size_t)ox * kernel->stride_x + kx * kernel->dilation_x) * window->ifm->depth;
 }
 
-/** Inputs [taps] of a pixel, as pointers into the rows; only for narrow rows. */
+/** Inputs [taps] of a pixel, as pointers into the rows; only for NPU_ROW_16. */
 void npu_kernel_window_inputs(const struct npu_kernel_window *window, uint32_t oy, uint32_t ox,
                               const int16_t **inputs);
+
+/** The same for NPU_ROW_8. */
+void npu_kernel_window_bytes(const struct npu_kernel_window *window, uint32_t oy, uint32_t ox,
+                             const uint8_t **inputs);
 
 /** Range of taps [first, last) along one axis that are not padding. */
 struct npu_taps {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * NPU_OP_CONV. An exact path for every IFM (64-bit sums of 32-bit inputs), and the fast path for
- * 16-bit inputs, whose products npu_dot() sums in 32 bits over as many inputs as cannot overflow.
+ * 16-bit inputs, whose products npu_dot() sums in 32 bits over as many inputs as cannot overflow,
+ * or npu_dot_quads() those of 8-bit inputs.
  */
 #include <string.h>
 
@@ -12,51 +13,14 @@
 #include "operands/operation.h"
 #include "operands/window.h"
 #include "operators/conv.h"
+#include "operators/layout.h"
 
 enum {
     WEIGHTS_FROM_IFM2 = 1, /**< parameter of NPU_OP_CONV */
     WEIGHT_LIMIT = 255,
-    RUN_MAX = 256,      /**< inputs of a run: safe for any 16-bit input */
-    BLOCK_PIXELS = 256, /**< computed together so that their sums stay in the L1 cache */
+    BLOCK_PIXELS = 128, /**< computed together so that their sums stay in the L1 cache */
+    BRICKS = 2,         /**< of each pixel, likewise */
 };
-
-struct conv {
-    const struct npu_op *op;
-    struct npu_kernel_window window;
-    struct npu_scale_records records;
-    const struct npu_channel_scale *scales; /**< of the exact path */
-    struct npu_weights *constant;           /**< NULL: the weights come from IFM2 */
-    const int16_t *weights;                 /**< [channel][tap][input] */
-    struct npu_accumulator_rows accumulators;
-    size_t bricks; /**< number of bricks of OFM channels */
-    bool quick;    /**< all sums fit 32 bits and requant is exact */
-    struct npu_requant requant;
-};
-
-/** A run of inputs in the kernel window. */
-struct run {
-    uint32_t ky;
-    uint32_t offset; /**< elements from the start of the padded row */
-    uint32_t inputs;
-    uint32_t weight; /**< of its first input, within a channel */
-};
-
-/** Layout of the convolution for npu_dot(). */
-struct layout {
-    struct run *runs;
-    struct npu_dot_run *dots;
-    size_t inputs; /**< of all runs */
-    uint32_t run_count;
-    size_t pairs;           /**< of all runs */
-    int64_t sum_limit;      /**< inputs that one 32-bit sum may cover */
-    const void *packed;     /**< [channel block][run][pair][lanes][2], of int16_t or int8_t */
-    npu_dot_bytes_t *bytes; /**< sums those of int8_t, of the only pixel; else NULL */
-};
-
-static size_t divide_up(size_t value, size_t unit)
-{
-    return (value + unit - 1) / unit;
-}
 
 /** Magnitude of the largest product of an input and a weight. */
 static int64_t largest_product(const struct npu_feature_map *ifm)
@@ -74,139 +38,27 @@ int64_t npu_largest_sum(const struct npu_feature_map *ifm, size_t inputs)
     return (int64_t)inputs * largest_product(ifm);
 }
 
-static void add_runs(struct layout *layout, uint32_t ky, uint32_t offset, uint32_t inputs,
-                     uint32_t weight)
-{
-    while (inputs > 0) {
-        uint32_t length = inputs < RUN_MAX ? inputs : RUN_MAX;
-        layout->runs[layout->run_count++] = (struct run){ky, offset, length, weight};
-        layout->pairs += divide_up(length, NPU_DOT_PAIR);
-        layout->inputs += length;
-        offset += length;
-        weight += length;
-        inputs -= length;
-    }
-}
-
-/** Adjacent taps form one run, unless dilation puts a gap between them. */
-static bool make_runs(struct npu *npu, const struct npu_op *op, struct layout *layout)
-{
-    const struct npu_kernel *kernel = &op->kernel;
-    uint32_t depth = op->ifm.depth;
-    bool gaps = kernel->dilation_x > 1;
-    uint32_t pieces = gaps ? kernel->width : 1;
-    size_t inputs = (size_t)(gaps ? 1 : kernel->width) * depth;
-    size_t count = (size_t)kernel->height * pieces * divide_up(inputs, RUN_MAX);
-    layout->runs =
-        npu_scratch_get(npu, NPU_BUFFER_RUNS, count, sizeof *layout->runs + sizeof *layout->dots);
-    if (layout->runs == NULL) {
-        return false;
-    }
-    layout->dots = (struct npu_dot_run *)(void *)(layout->runs + count);
-    for (uint32_t ky = 0; ky < kernel->height; ky++) {
-        for (uint32_t piece = 0; piece < pieces; piece++) {
-            uint32_t offset = piece * kernel->dilation_x * depth;
-            uint32_t weight = (ky * kernel->width + piece) * depth;
-            add_runs(layout, ky, offset, (uint32_t)inputs, weight);
-        }
-    }
-    return true;
-}
-
-/** Zeroed buffer for packed weights; outlives the operation if they are constant. */
-static void *get_packed(struct npu *npu, const struct conv *conv, size_t bytes)
-{
-    void *packed;
-    if (conv->constant != NULL) {
-        packed = npu_cache_pack(&npu->weights, conv->constant, bytes);
-    } else {
-        packed = npu_scratch_get(npu, NPU_BUFFER_PACKED, bytes, 1);
-        if (packed != NULL) {
-            memset(packed, 0, bytes);
-        }
-    }
-    if (packed == NULL) {
-        npu_fail(npu, NPU_FAULT_PARSE, "no host memory for its weights");
-    }
-    return packed;
-}
-
-static bool has_one_pixel(const struct npu_op *op)
-{
-    return op->output.map.height == 1 && op->output.map.width == 1;
-}
-
-/** Can the weights be packed as bytes, and is there a kernel for them? */
-static bool fit_bytes(const struct conv *conv)
-{
-    const size_t count = conv->op->weights.count;
-    bool fit = npu_dot_bytes() != NULL && conv->constant != NULL && has_one_pixel(conv->op);
-    for (size_t i = 0; i < count && fit; i++) {
-        fit = conv->weights[i] == (int8_t)conv->weights[i];
-    }
-    return fit;
-}
-
-/** Interleave the weights for the kernels, padded with 0. */
-static bool pack_weights(struct npu *npu, const struct conv *conv, struct layout *layout)
-{
-    size_t channels = conv->op->output.map.depth;
-    size_t blocks = divide_up(channels, NPU_DOT_LANES);
-    size_t per_block = layout->pairs * NPU_DOT_LANES * NPU_DOT_PAIR;
-    size_t per_channel = (size_t)npu_kernel_taps(&conv->op->kernel) * conv->op->ifm.depth;
-    struct npu_weights *constant = conv->constant;
-    if (constant != NULL && constant->packed != NULL &&
-        (!constant->bytes || has_one_pixel(conv->op))) {
-        layout->packed = constant->packed;
-        layout->bytes = constant->bytes ? npu_dot_bytes() : NULL;
-        return true;
-    }
-    bool fit = fit_bytes(conv);
-    size_t size = fit ? sizeof(int8_t) : sizeof(int16_t);
-    layout->bytes = fit ? npu_dot_bytes() : NULL;
-    int16_t *packed = get_packed(npu, conv, blocks * per_block * size);
-    int8_t *bytes = (int8_t *)packed;
-    layout->packed = packed;
-    if (packed == NULL) {
-        return false;
-    }
-    if (constant != NULL) {
-        constant->bytes = fit;
-    }
-    for (size_t channel = 0; channel < channels; channel++) {
-        const int16_t *source = conv->weights + channel * per_channel;
-        size_t target =
-            channel / NPU_DOT_LANES * per_block + channel % NPU_DOT_LANES * NPU_DOT_PAIR;
-        for (uint32_t r = 0; r < layout->run_count; r++) {
-            const struct run *run = &layout->runs[r];
-            for (uint32_t i = 0; i < run->inputs; i++) {
-                size_t at = target + (size_t)(i / 2) * NPU_DOT_LANES * 2 + i % 2;
-                if (fit) {
-                    bytes[at] = (int8_t)source[run->weight + i];
-                } else {
-                    packed[at] = source[run->weight + i];
-                }
-            }
-            target += divide_up(run->inputs, 2) * NPU_DOT_LANES * 2;
-        }
-    }
-    return true;
-}
-
 /** Point the dot runs at the window of pixel (oy, ox). */
-static void set_inputs(const struct conv *conv, struct layout *layout, uint32_t oy, uint32_t ox)
+static void set_inputs(const struct npu_convolution *conv, struct npu_layout *layout, uint32_t oy,
+                       uint32_t ox)
 {
     const struct npu_kernel_window *window = &conv->window;
     size_t start = npu_kernel_window_offset(window, ox, 0);
     for (uint32_t r = 0; r < layout->run_count; r++) {
-        const int16_t *row = npu_kernel_window_row(window, oy, layout->runs[r].ky);
-        layout->dots[r].input = row + start + layout->runs[r].offset;
-        layout->dots[r].pairs = (uint32_t)divide_up(layout->runs[r].inputs, 2);
+        const void *row = npu_kernel_window_row(window, oy, layout->runs[r].ky);
+        size_t offset = start + layout->runs[r].offset;
+        if (layout->packing == NPU_PACKED_QUADS) {
+            layout->quads[r].input = (const uint8_t *)row + offset;
+            layout->quads[r].quads = (uint32_t)npu_divide_up(layout->runs[r].inputs, NPU_DOT_QUAD);
+            continue;
+        }
+        layout->dots[r].input = (const int16_t *)row + offset;
+        layout->dots[r].pairs = (uint32_t)npu_divide_up(layout->runs[r].inputs, NPU_DOT_PAIR);
     }
 }
 
 /** Number of runs from first on that fit one 32-bit sum; sets *pairs to their pairs. */
-static uint32_t runs_per_sum(const struct layout *layout, uint32_t first, size_t *pairs)
+static uint32_t runs_per_sum(const struct npu_layout *layout, uint32_t first, size_t *pairs)
 {
     int64_t inputs = 0;
     uint32_t run = first;
@@ -221,13 +73,13 @@ static uint32_t runs_per_sum(const struct layout *layout, uint32_t first, size_t
 }
 
 /** 32-bit sums of count pixels over some runs, one brick of channels. */
-static void sum_runs(const struct conv *conv, const struct layout *layout, uint32_t run,
-                     uint32_t runs, size_t pairs_before, size_t brick, uint32_t count,
+static void sum_runs(const struct npu_convolution *conv, const struct npu_layout *layout,
+                     uint32_t run, uint32_t runs, size_t pairs_before, size_t brick, uint32_t count,
                      int32_t *sums)
 {
     size_t first = (brick * layout->pairs + pairs_before) * NPU_DOT_LANES * NPU_DOT_PAIR;
-    if (layout->bytes != NULL) {
-        layout->bytes(layout->dots + run, runs, (const int8_t *)layout->packed + first, 1, sums);
+    if (layout->packing == NPU_PACKED_BYTES) {
+        npu_dot_bytes()(layout->dots + run, runs, (const int8_t *)layout->packed + first, 1, sums);
         return;
     }
     const int16_t *weights = (const int16_t *)layout->packed + first;
@@ -236,8 +88,8 @@ static void sum_runs(const struct conv *conv, const struct layout *layout, uint3
 }
 
 /** Accumulate count pixels, starting at that of set_inputs(), into acc: one brick of channels. */
-static void accumulate_brick(const struct conv *conv, const struct layout *layout, size_t brick,
-                             uint32_t count, int64_t *acc, int32_t *sums)
+static void accumulate_brick(const struct npu_convolution *conv, const struct npu_layout *layout,
+                             size_t brick, uint32_t count, int64_t *acc, int32_t *sums)
 {
     size_t depth = conv->op->output.map.depth;
     size_t first = brick * NPU_BRICK;
@@ -258,17 +110,50 @@ static void accumulate_brick(const struct conv *conv, const struct layout *layou
 }
 
 /** The same for all channels. */
-static void accumulate(const struct conv *conv, const struct layout *layout, uint32_t count,
-                       int64_t *acc, int32_t *sums)
+static void accumulate(const struct npu_convolution *conv, const struct npu_layout *layout,
+                       uint32_t count, int64_t *acc, int32_t *sums)
 {
     for (size_t brick = 0; brick < conv->bricks; brick++) {
         accumulate_brick(conv, layout, brick, count, acc, sums);
     }
 }
 
+/** 32-bit sums of count pixels and all runs: [bricks][count][lanes], from a brick on. */
+static void sum_bricks(const struct npu_convolution *conv, const struct npu_layout *layout,
+                       size_t brick, size_t bricks, uint32_t count, int32_t *sums)
+{
+    const int8_t *weights = (const int8_t *)layout->packed + brick * layout->brick_bytes;
+    size_t pixel_step = npu_kernel_window_offset(&conv->window, 1, 0);
+    switch (layout->packing) {
+    case NPU_PACKED_QUADS:
+        npu_dot_quads()(layout->quads, layout->run_count, pixel_step, weights, layout->brick_bytes,
+                        bricks, count, sums);
+        break;
+    case NPU_PACKED_BYTES:
+        npu_dot_bytes()(layout->dots, layout->run_count, weights, bricks, sums);
+        break;
+    case NPU_PACKED_WORDS:
+        for (size_t i = 0; i < bricks; i++) {
+            sum_runs(conv, layout, 0, layout->run_count, 0, brick + i, count,
+                     sums + i * count * NPU_BRICK);
+        }
+    }
+}
+
+/** The number of bricks to sum together, from a brick on. */
+static size_t bricks_together(const struct npu_convolution *conv, const struct npu_layout *layout,
+                              size_t brick)
+{
+    size_t rest = conv->bricks - brick;
+    if (layout->packing == NPU_PACKED_WORDS) {
+        return 1;
+    }
+    return npu_has_one_pixel(conv->op) || rest < BRICKS ? rest : BRICKS;
+}
+
 /** The exact path for inputs wider than 16 bits. */
-static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, uint32_t count,
-                            int64_t *acc)
+static void accumulate_wide(const struct npu_convolution *conv, uint32_t oy, uint32_t ox,
+                            uint32_t count, int64_t *acc)
 {
     const struct npu_kernel_window *window = &conv->window;
     const struct npu_kernel *kernel = &conv->op->kernel;
@@ -292,31 +177,28 @@ static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, u
 }
 
 /** Write at most count pixels of row oy from ox on; returns how many, or 0 after a fault. */
-static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct layout *layout,
-                              uint32_t oy, uint32_t ox, uint32_t count, int32_t *sums)
+static uint32_t write_quickly(struct npu *npu, const struct npu_convolution *conv,
+                              struct npu_layout *layout, uint32_t oy, uint32_t ox, uint32_t count,
+                              int32_t *sums)
 {
     struct npu_span span;
     if (!npu_open_pixels(npu, &conv->op->output.map, oy, ox, count, &span)) {
         return 0;
     }
     set_inputs(conv, layout, oy, ox);
-    if (layout->bytes != NULL) {
-        layout->bytes(layout->dots, layout->run_count, layout->packed, conv->bricks, sums);
-        for (size_t brick = 0; brick < conv->bricks; brick++) {
-            npu_requant_store(&conv->requant, &span, brick, sums + brick * NPU_BRICK);
+    for (size_t brick = 0, bricks; brick < conv->bricks; brick += bricks) {
+        bricks = bricks_together(conv, layout, brick);
+        sum_bricks(conv, layout, brick, bricks, span.pixels, sums);
+        for (size_t i = 0; i < bricks; i++) {
+            npu_requant_store(&conv->requant, &span, brick + i, sums + i * span.pixels * NPU_BRICK);
         }
-        return span.pixels;
-    }
-    for (size_t brick = 0; brick < conv->bricks; brick++) {
-        sum_runs(conv, layout, 0, layout->run_count, 0, brick, span.pixels, sums);
-        npu_requant_store(&conv->requant, &span, brick, sums);
     }
     return span.pixels;
 }
 
 /** Write whole rows from oy on, whose inputs are joined. */
-static bool write_joined(struct npu *npu, const struct conv *conv, struct layout *layout,
-                         uint32_t oy, uint32_t rows, int32_t *sums)
+static bool write_joined(struct npu *npu, const struct npu_convolution *conv,
+                         struct npu_layout *layout, uint32_t oy, uint32_t rows, int32_t *sums)
 {
     const struct npu_feature_map *ofm = &conv->op->output.map;
     struct npu_span spans[BLOCK_PIXELS];
@@ -326,24 +208,26 @@ static bool write_joined(struct npu *npu, const struct conv *conv, struct layout
         }
     }
     set_inputs(conv, layout, oy, 0);
-    for (size_t brick = 0; brick < conv->bricks; brick++) {
-        sum_runs(conv, layout, 0, layout->run_count, 0, brick, rows * ofm->width, sums);
-        for (uint32_t row = 0; row < rows; row++) {
-            npu_requant_store(&conv->requant, &spans[row], brick,
-                              sums + (size_t)row * ofm->width * NPU_BRICK);
+    for (size_t brick = 0, bricks; brick < conv->bricks; brick += bricks) {
+        bricks = bricks_together(conv, layout, brick);
+        sum_bricks(conv, layout, brick, bricks, rows * ofm->width, sums);
+        for (size_t i = 0; i < bricks * rows; i++) {
+            npu_requant_store(&conv->requant, &spans[i % rows], brick + i / rows,
+                              sums + i * ofm->width * NPU_BRICK);
         }
     }
     return !npu_should_abort(npu);
 }
 
 /** The same for any inputs. */
-static uint32_t write_exactly(struct npu *npu, const struct conv *conv, struct layout *layout,
-                              uint32_t oy, uint32_t ox, uint32_t count, int64_t *acc, int32_t *sums)
+static uint32_t write_exactly(struct npu *npu, const struct npu_convolution *conv,
+                              struct npu_layout *layout, uint32_t oy, uint32_t ox, uint32_t count,
+                              int64_t *acc, int32_t *sums)
 {
     if (!npu_accumulators_start(npu, &conv->accumulators, oy, ox, count, acc)) {
         return 0;
     }
-    if (conv->window.narrow) {
+    if (conv->window.element == NPU_ROW_16) {
         set_inputs(conv, layout, oy, ox);
         accumulate(conv, layout, count, acc, sums);
     } else {
@@ -357,11 +241,11 @@ static uint32_t write_exactly(struct npu *npu, const struct conv *conv, struct l
     return npu_output_write(npu, &conv->op->output, oy, ox, count, acc) ? count : 0;
 }
 
-static bool run_rows(struct npu *npu, struct conv *conv, struct layout *layout)
+static bool run_rows(struct npu *npu, struct npu_convolution *conv, struct npu_layout *layout)
 {
     const struct npu_feature_map *ofm = &conv->op->output.map;
     int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, BLOCK_PIXELS, ofm->depth * sizeof *acc);
-    size_t most = conv->bricks > BLOCK_PIXELS ? conv->bricks : BLOCK_PIXELS;
+    size_t most = conv->bricks > BRICKS * BLOCK_PIXELS ? conv->bricks : BRICKS * BLOCK_PIXELS;
     int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, most, NPU_BRICK * sizeof *sums);
     if (acc == NULL || sums == NULL) {
         return false;
@@ -400,7 +284,7 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct layout *layout)
 }
 
 /** Load weights and scales. narrow: set to whether npu_dot() can use the weights. */
-static bool load_weights(struct npu *npu, struct conv *conv, bool *narrow)
+static bool load_weights(struct npu *npu, struct npu_convolution *conv, bool *narrow)
 {
     const struct npu_op *op = conv->op;
     int64_t largest = WEIGHT_LIMIT;
@@ -419,25 +303,34 @@ static bool load_weights(struct npu *npu, struct conv *conv, bool *narrow)
 }
 
 /** Decide whether and how to use npu_dot(). */
-static bool make_layout(struct npu *npu, struct conv *conv, struct layout *layout)
+static bool make_layout(struct npu *npu, struct npu_convolution *conv, bool narrow,
+                        struct npu_layout *layout)
 {
     const struct npu_op *op = conv->op;
-    if (!conv->window.narrow) {
+    if (!narrow) {
         return true;
     }
     layout->sum_limit = npu_sum_limit(&op->ifm);
-    if (!make_runs(npu, op, layout) || !pack_weights(npu, conv, layout)) {
+    if (!npu_layout_runs(npu, op, layout)) {
         return false;
     }
     conv->quick = (int64_t)layout->inputs <= layout->sum_limit &&
                   npu_accumulators_plain(&op->accumulators) &&
                   npu_requant_open_channels(npu, &conv->requant, op, &conv->records, conv->constant,
                                             npu_largest_sum(&op->ifm, layout->inputs));
-    return true;
+    return npu_layout_pack(npu, conv, layout);
+}
+
+static enum npu_row_element row_element(bool narrow, const struct npu_layout *layout)
+{
+    if (!narrow) {
+        return NPU_ROW_32;
+    }
+    return layout->packing == NPU_PACKED_QUADS ? NPU_ROW_8 : NPU_ROW_16;
 }
 
 /** The exact path needs all scales. */
-static bool load_scales(struct npu *npu, struct conv *conv)
+static bool load_scales(struct npu *npu, struct npu_convolution *conv)
 {
     conv->scales = conv->quick ? NULL : npu_scales_decode(npu, conv->op, &conv->records);
     return conv->quick || conv->scales != NULL;
@@ -445,12 +338,15 @@ static bool load_scales(struct npu *npu, struct conv *conv)
 
 static bool execute(struct npu *npu, const struct npu_op *op)
 {
-    struct conv conv = {.op = op, .bricks = divide_up(op->output.map.depth, NPU_BRICK)};
-    struct layout layout = {0};
+    struct npu_convolution conv = {.op = op,
+                                   .bricks = npu_divide_up(op->output.map.depth, NPU_BRICK)};
+    struct npu_layout layout = {0};
     bool narrow = false;
     return load_weights(npu, &conv, &narrow) &&
-           npu_kernel_window_open(npu, &op->kernel, &op->ifm, narrow, &conv.window) &&
-           npu_accumulators_open(npu, op, &conv.accumulators) && make_layout(npu, &conv, &layout) &&
+           npu_accumulators_open(npu, op, &conv.accumulators) &&
+           make_layout(npu, &conv, narrow, &layout) &&
+           npu_kernel_window_open(npu, &op->kernel, &op->ifm, row_element(narrow, &layout),
+                                  &conv.window) &&
            load_scales(npu, &conv) && run_rows(npu, &conv, &layout);
 }
 

@@ -328,7 +328,8 @@ static bool execute(struct npu *npu, const struct npu_op *op)
     }
     choose_way(npu, &pool);
     if (!npu_accumulators_open(npu, op, &pool.accumulators) ||
-        !npu_kernel_window_open(npu, &op->kernel, &op->ifm, pool.quick, &pool.window)) {
+        !npu_kernel_window_open(npu, &op->kernel, &op->ifm, pool.quick ? NPU_ROW_16 : NPU_ROW_32,
+                                &pool.window)) {
         return false;
     }
     return pool.quick ? run_rows_quickly(npu, &pool) : run_rows(npu, &pool);

@@ -19,12 +19,16 @@ struct npu_weight_bytes {
     size_t length[NPU_WEIGHT_CORES]; /**< 0 if there is no such core */
 };
 
+/** How the weights of a convolution are packed, see dot.h. */
+enum npu_packing { NPU_PACKED_WORDS, NPU_PACKED_BYTES, NPU_PACKED_QUADS };
+
 /** Decoded weights of one operation. */
 struct npu_weights {
     int16_t *plain;
-    void *packed;  /**< in the operation's own layout; NULL until first used */
-    bool bytes;    /**< packed as int8_t, else as int16_t */
-    void *requant; /**< scales of the output stage, see requant.c; NULL until first used */
+    void *packed; /**< in the operation's own layout; NULL until first used */
+    enum npu_packing packing;
+    int32_t packed_zero; /**< zero point of the inputs that NPU_PACKED_QUADS are for */
+    void *requant;       /**< scales of the output stage, see requant.c; NULL until first used */
 
     /* Private to the cache. */
     uint64_t key;  /**< order of the weights */

@@ -14,7 +14,7 @@
 #include "executorch/build/program_operators.h"
 
 #include "driver/base/ethosu_count.h"
-#include "runtime/kernels/shared/nd.h"
+#include "runtime/build/nd.h"
 
 #include <math.h>
 #include <string.h>

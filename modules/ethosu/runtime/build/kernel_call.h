@@ -30,6 +30,22 @@ struct kernel {
     const void *variant;
 };
 
+/** A tensor as kernels see it. */
+struct kernel_tensor {
+    void *data; /**< NULL while measuring, unless constant */
+    uint32_t type;
+    uint32_t rank;
+    int32_t shape[ETHOSU_MODEL_MAX_RANK];
+    int32_t count; /**< elements */
+    uint32_t element_size;
+    bool constant;
+    float scale; /**< of channel 0; 0 when not quantised */
+    int32_t zero_point;
+    uint32_t channels; /**< scales; 0 when not quantised, else 1 or as many as shape[axis] */
+    uint32_t axis;     /**< that the scales run along */
+    struct tflite_tensor file;
+};
+
 /** Add a step that calls a kernel, with the scratch that the block has. */
 int kernel_add_step(struct builder *builder, const struct kernel *kernel, struct kernel_call *block,
                     size_t size);

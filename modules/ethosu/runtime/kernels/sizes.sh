@@ -15,7 +15,7 @@ module=$here/../..
 
 mkdir -p "$build"
 rm -f "$build"/*.o
-for source in "$here"/*.c "$here"/*/*.c; do
+for source in "$here"/*.c "$here"/*/*.c "$here"/../build/nd.c; do
     # shellcheck disable=SC2086  # several flags in one word
     "${cross}gcc" $flags -std=gnu11 -ffunction-sections -fdata-sections \
         -I"$module" -I"$module/driver/include" -I"$module/runtime/include" \

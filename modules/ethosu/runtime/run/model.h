@@ -36,7 +36,7 @@ struct step {
             uint32_t target; /**< number of a later step, or the number of steps */
         } jump;
         struct npu_call *npu;
-        const struct kernel_call *cpu; /**< see kernels/kernel.h */
+        const struct kernel_call *cpu; /**< see build/kernel_call.h */
     };
 };
 

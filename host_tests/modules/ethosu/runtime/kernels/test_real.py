@@ -14,6 +14,7 @@ def real_exp(repo, tmp_path_factory):
     library = tmp_path_factory.mktemp("real") / "real.so"
     source = repo / "modules/ethosu/runtime/kernels/shared/real.c"
     flags = ["-std=c11", "-O2", "-Wall", "-Werror", "-ffp-contract=off", "-shared", "-fPIC"]
+    flags += [f"-I{repo / 'modules/ethosu'}"]
     subprocess.run(["gcc", *flags, source, "-o", library], check=True)
     function = ctypes.CDLL(str(library)).real_exp
     function.argtypes, function.restype = [ctypes.c_double], ctypes.c_double

@@ -13,7 +13,7 @@ from ethosu_tools.sim import simulation
 
 
 class Kernel(c.Structure):
-    """The first fields of struct kernel of kernels/kernel.h."""
+    """The first fields of struct kernel of runtime/build/kernel_call.h."""
 
     _fields_ = (
         ("code", c.c_uint16),

@@ -3,7 +3,7 @@
 #ifndef BINARY_H
 #define BINARY_H
 
-#include "runtime/kernels/shared/nd.h"
+#include "runtime/build/nd.h"
 #include "runtime/kernels/shared/quantization.h"
 
 struct binary;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, and SELECT_V2. */
 #include "runtime/kernels/shared/element.h"
-#include "runtime/kernels/shared/nd.h"
+#include "runtime/build/nd.h"
 #include "runtime/kernels/shared/quantization.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #define COPY_H
 
 #include "runtime/kernels/shared/integers.h"
-#include "runtime/kernels/shared/nd.h"
+#include "runtime/build/nd.h"
 
 /** Fill a tensor if needed, then copy into it. */
 struct copy {

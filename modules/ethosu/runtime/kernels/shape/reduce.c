@@ -2,7 +2,7 @@
 /** MEAN and SUM over any dimensions, ARG_MAX and ARG_MIN along one. */
 #include "runtime/kernels/shared/element.h"
 #include "runtime/kernels/shared/integers.h"
-#include "runtime/kernels/shared/nd.h"
+#include "runtime/build/nd.h"
 #include "runtime/kernels/shared/quantization.h"
 
 struct reduce {

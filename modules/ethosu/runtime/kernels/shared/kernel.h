@@ -49,22 +49,6 @@ enum kernel_property {
                                          .version = VERSION_##name,   \
                                          __VA_ARGS__}
 
-/** A tensor as kernels see it. */
-struct kernel_tensor {
-    void *data; /**< NULL while measuring, unless constant */
-    uint32_t type;
-    uint32_t rank;
-    int32_t shape[ETHOSU_MODEL_MAX_RANK];
-    int32_t count; /**< elements */
-    uint32_t element_size;
-    bool constant;
-    float scale; /**< of channel 0; 0 when not quantised */
-    int32_t zero_point;
-    uint32_t channels; /**< scales; 0 when not quantised, else 1 or as many as shape[axis] */
-    uint32_t axis;     /**< that the scales run along */
-    struct tflite_tensor file;
-};
-
 /** Find the kernel for an operator; NULL if this build does not have it. */
 const struct kernel *kernel_find(const struct tflite_operator_call *call);
 

@@ -3,7 +3,7 @@
 #ifndef BATCH_MATMUL_H
 #define BATCH_MATMUL_H
 
-#include "runtime/kernels/shared/nd.h"
+#include "runtime/build/nd.h"
 #include "runtime/kernels/shared/quantization.h"
 
 /** One input: strides between its rows, and between the factors of a sum. */

@@ -8,7 +8,7 @@
 #ifndef ND_H
 #define ND_H
 
-#include "runtime/kernels/shared/kernel.h"
+#include "runtime/build/kernel_call.h"
 
 /** Maximum number of tensors in a walk. */
 #define ND_TENSORS 4u

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Walks over several tensors at once; see nd.h. */
-#include "runtime/kernels/shared/nd.h"
+#include "runtime/build/nd.h"
 
 void nd_dense(const struct kernel_tensor *tensor, int32_t *stride)
 {
