@@ -140,7 +140,7 @@ def write() -> None:
     PAGE.write_text(before + BEGIN + table() + END + rest.split(END, 1)[1])
 
 
-# What is tested without an add-on, apart from the rooms that it touches. The others are collected.
+# What is tested without an add-on, besides what it touches. The other tests are collected.
 QUICK = (
     *(
         "host_tests/tree",
@@ -157,7 +157,7 @@ QUICK = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ADDONS)
-def test_the_product_is_whole_without_it(name, tmp_path):
+def test_the_product_is_whole_without_it(name):
     """In a clone with the build output of this tree, in which only what changes is built."""
     clone = REPO / "build/without" / name
     shutil.rmtree(clone, ignore_errors=True)
@@ -167,13 +167,13 @@ def test_the_product_is_whole_without_it(name, tmp_path):
 
     def run(*command: object) -> None:
         done = subprocess.run(
-            [str(word) for word in command],
-            *(), cwd=clone if clone.exists() else REPO, env=kept, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            [str(word) for word in command], cwd=clone if clone.exists() else REPO, env=kept,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         assert done.returncode == 0, f"{command}\n{done.stdout[-6000:]}"
 
     run("tools/setup/clone.sh", clone)
+    touched = ADDONS[name].get("touches", [])
     for folder in ADDONS[name]["folders"]:
         if (clone / folder).exists():
             run("git", "rm", "-rq", folder)
@@ -182,7 +182,7 @@ def test_the_product_is_whole_without_it(name, tmp_path):
     run(python, "-m", "host_tests.tree.test_addons")
     run("make", "DEBIAN=no", "parts")
     run(python, "-m", "pytest", "--collect-only", "-qq")
-    run(python, "-m", "pytest", "-q", "-n", "2", "-m", "not slow and not page", *QUICK)
+    run(python, "-m", "pytest", "-q", "-n", "2", "-m", "not slow and not page", *QUICK, *touched)
     shutil.rmtree(clone)
 
 
