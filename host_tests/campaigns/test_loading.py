@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from host_tests.modules.ethosu.executorch import hostile as hostile_programs
+from host_tests.kit import found
 from host_tests.modules.ethosu.runtime import hostile
 
 from . import loading
@@ -61,7 +61,9 @@ def test_a_load_that_takes_too_many_steps_is_found(campaign, small_corpus):
 @pytest.mark.parametrize("bits", BITS)
 def test_the_maximum_work_of_a_file_is_accepted(campaign, tmp_path, bits):
     """The campaign's limit accepts all work that the loader accepts (runtime/test_work.py)."""
-    makers = [*hostile.MUCH_WORK.values(), *hostile_programs.MUCH_WORK.values()]
+    makers = list(hostile.MUCH_WORK.values())
+    for each in found.modules("campaign_rows"):
+        makers += each.MUCH_WORK.values()
     files = [tmp_path / f"{number}" for number in range(len(makers))]
     for file, make in zip(files, makers, strict=True):
         file.write_bytes(make())
@@ -79,6 +81,6 @@ def test_an_interrupted_run_leaves_the_driver_idle(campaign, small_corpus):
 @pytest.mark.parametrize("bits", BITS)
 def test_earlier_findings_stay_fixed(campaign, bits):
     """Files of earlier findings, which their names describe, cause no new finding."""
-    found = sorted((Path(__file__).parent / "found").iterdir())
-    counts = dataclasses.replace(campaign, bits=bits).fuzz(found)
-    assert counts["inputs"] >= len(found) > 0
+    files = sorted((Path(__file__).parent / "found").iterdir())
+    counts = dataclasses.replace(campaign, bits=bits).fuzz(files)
+    assert counts["inputs"] >= len(files) > 0

@@ -24,8 +24,11 @@ from host_tests.modules.ethosu.executorch import (
     moves,
     program_writer,
 )
+from host_tests.modules.ethosu.executorch.hostile import MUCH_WORK
 from host_tests.modules.ethosu.executorch.made import OPTIONS
 from host_tests.modules.ethosu.executorch.vela_binary import VelaBinary
+
+__all__ = ["MUCH_WORK", "ROWS"]
 
 NAME = "programs"
 KEY = "0123456789abcdef" * 4

@@ -7,6 +7,13 @@ from host_tests.kit.vela_raw import VelaRaw
 from host_tests.modules.ethosu.executorch import made, program_writer
 from host_tests.modules.ethosu.executorch.vela_binary import VelaBinary
 
+# An option of the build, and files that it leaves out.
+LEFT_OUT = [
+    (
+        "ETHOSU_WITHOUT=pte",
+        {"executorch/file/program.c", "executorch/operators/quantize_operators.c"},
+    ),
+]
 _KEY = "86dd" * 16
 
 

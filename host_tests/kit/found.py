@@ -3,7 +3,7 @@
 
 exact_rows.py      hosts, models and rows of exactness/
 board_rows.py      IMPORTS, SETUP, DEEP, TYPED, MISTAKES of a package frozen into the firmware
-campaign_rows.py   campaigns
+campaign_rows.py   ROWS, campaigns, and MUCH_WORK, files that take long
 command_rows.py    BOARD and READ, calls of commands that take a board, or read a file
 gone_rows.py       LISTS, builds of tree/test_gone.py
 matrix_rows.py     NAMES and make(), files of tools/ethosu_tools/test_matrix.py

@@ -58,6 +58,14 @@ def words(addon: dict[str, Any]) -> re.Pattern[str]:
     return re.compile("|".join([*paths, *addon["names"]]))
 
 
+def links(name: str) -> str:
+    """The targets of a page's links, from the root."""
+    if not name.endswith(".md"):
+        return ""
+    found = re.findall(r"\]\(([\w./-]+)", text(name))
+    return " ".join(os.path.normpath(Path(name).parent / link) for link in found)
+
+
 @pytest.mark.parametrize("name", ADDONS)
 def test_no_other_file_names_an_addon(name):
     addon = ADDONS[name]
@@ -66,7 +74,7 @@ def test_no_other_file_names_an_addon(name):
         file: found[0]
         for file in files()
         if file not in EVERYWHERE and not is_in(file, addon["folders"])
-        if (found := pattern.search(text(file)))
+        if (found := pattern.search(text(file)) or pattern.search(links(file)))
     }
     assert {file: word for file, word in naming.items() if file not in excused} == {}
     if any((REPO / folder).exists() for folder in addon["folders"]):
@@ -132,7 +140,7 @@ def write() -> None:
     PAGE.write_text(before + BEGIN + table() + END + rest.split(END, 1)[1])
 
 
-# What is tested without an add-on, apart from the rooms that it touches. The others are collected.
+# What is tested without an add-on, besides what it touches. The other tests are collected.
 QUICK = (
     *(
         "host_tests/tree",
@@ -149,7 +157,7 @@ QUICK = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ADDONS)
-def test_the_product_is_whole_without_it(name, tmp_path):
+def test_the_product_is_whole_without_it(name):
     """In a clone with the build output of this tree, in which only what changes is built."""
     clone = REPO / "build/without" / name
     shutil.rmtree(clone, ignore_errors=True)
@@ -159,13 +167,13 @@ def test_the_product_is_whole_without_it(name, tmp_path):
 
     def run(*command: object) -> None:
         done = subprocess.run(
-            [str(word) for word in command],
-            *(), cwd=clone if clone.exists() else REPO, env=kept, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            [str(word) for word in command], cwd=clone if clone.exists() else REPO, env=kept,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         assert done.returncode == 0, f"{command}\n{done.stdout[-6000:]}"
 
     run("tools/setup/clone.sh", clone)
+    touched = ADDONS[name].get("touches", [])
     for folder in ADDONS[name]["folders"]:
         if (clone / folder).exists():
             run("git", "rm", "-rq", folder)
@@ -174,7 +182,7 @@ def test_the_product_is_whole_without_it(name, tmp_path):
     run(python, "-m", "host_tests.tree.test_addons")
     run("make", "DEBIAN=no", "parts")
     run(python, "-m", "pytest", "--collect-only", "-qq")
-    run(python, "-m", "pytest", "-q", "-n", "2", "-m", "not slow and not page", *QUICK)
+    run(python, "-m", "pytest", "-q", "-n", "2", "-m", "not slow and not page", *QUICK, *touched)
     shutil.rmtree(clone)
 
 

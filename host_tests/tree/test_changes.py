@@ -7,6 +7,7 @@ import pytest
 from ethosu_tools.boards import targets
 
 from .changes import CHANGES, REPO
+from .test_places import ADDONS
 
 SIM = REPO / "tools/npu_sim"
 DRIVER = REPO / "modules/ethosu/driver"
@@ -19,7 +20,10 @@ ROWS = dict(
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name)
 def test_a_change_needs_as_many_files_as_the_page_says(change):
-    assert int(ROWS[change.name]) == change.count(), change.files()
+    """Without an add-on, whose files are counted, it needs fewer."""
+    whole = all((REPO / addon["folders"][0]).exists() for addon in ADDONS.values())
+    says, needs = int(ROWS[change.name]), change.count()
+    assert says == needs or (not whole and says > needs), change.files()
 
 
 def test_each_operator_for_the_cpu_has_a_generator_of_cases():

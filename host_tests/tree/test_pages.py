@@ -31,7 +31,7 @@ ETHOSU = re.compile(r"(?:^|[;&|] *)(?:\S*/)?ethosu +([a-z][^;&|]*)")
 
 # Files of MicroPython or on a board that pages name; they are not in this tree.
 ELSEWHERE = {
-    "boot.py", "main.py",
+    "boot.py", "main.py", "board.mk",
     "py/nativeglue.h", "tools/mpy_ld.py",
     "ports/psoc-edge/tools/mp-ifx-flash.py",
     "ops/test_sum.py", "run_fvp.sh", "setup_testing.sh", "tools/ci.sh",

@@ -16,8 +16,13 @@ git -C "$new" ls-files -z | (cd "$new" && xargs -0 -n 1 bash -c \
 mkdir -p "$new/build"
 cp -a .venv "$new/.venv"
 for part in build/*; do
-    # Not the roots of `make fresh`, in which a running one has mounted its own /proc.
-    case $new/$part in "$here/$part"* | */build/fresh) ;; *) cp -a "$part" "$new/build/" ;; esac
+    # Not other clones, nor the roots of `make fresh`, in which a running one has mounted its own /proc.
+    # In the cache, tests that run rename what is new.
+    case $new/$part in
+    "$here/$part"* | */build/fresh | */build/mutations | */build/without) ;;
+    */build/cache) cp -a "$part" "$new/build/" 2>/dev/null || true ;;
+    *) cp -a "$part" "$new/build/" ;;
+    esac
 done
 # Absolute paths: in scripts of the environment, of the installed package, and in build output.
 {

@@ -2,6 +2,6 @@
 # Lists of the add-on ExecuTorch: included by the Makefile of the root.
 
 NEEDS += executorch:sim-host
-NEEDS += $(patsubst host_tests/%,%:sim-host-variants+board-images+plugin,$(wildcard host_tests/modules/ethosu/executorch))
+NEEDS += modules/ethosu/executorch:sim-host-variants+board-images+plugin
 KITS += executorch
 KIT_TESTS += exporter pytorch

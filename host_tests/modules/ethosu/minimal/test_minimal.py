@@ -13,7 +13,7 @@ from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
-from host_tests.kit import sharing
+from host_tests.kit import found, sharing
 from host_tests.modules.ethosu import overhead
 
 FEATURES = "verify", "messages", "pte", "pmu", "variables", "audio", "image"
@@ -48,10 +48,7 @@ def sources(*options):
             {"driver/base/ethosu_messages.c", "runtime/file/operator_names.c"},
         ),
         ("ETHOSU_KERNELS=none", {"runtime/kernels/shared/kernel.c", "runtime/plan/schedule.c"}),
-        (
-            "ETHOSU_WITHOUT=pte",
-            {"executorch/file/program.c", "executorch/operators/quantize_operators.c"},
-        ),
+        *(row for each in found.modules("program_rows") for row in each.LEFT_OUT),
         ("ETHOSU_WITHOUT=pmu", {"driver/job/ethosu_pmu.c", "binding/npu/pmu_object.c"}),
         ("ETHOSU_WITHOUT=audio", {"audio/micro.c", "binding/media/audio_module.c"}),
         ("ETHOSU_WITHOUT=image", {"image/image_row.c", "binding/media/image_module.c"}),
