@@ -83,7 +83,7 @@ help: ## List these targets
 	@echo "Test a part"
 	@echo "  make test-AREA     Test one area: $(AREA_NAMES)"
 	@echo "  make suite-BOARD   Run all tests that need a board on this emulated one: $(EMULATED)"
-	@echo "  make campaign-X    Try RUNS hostile inputs or faults, starting at SEED; python -m host_tests.campaigns lists them"
+	@echo "  make campaign-X    Try RUNS hostile inputs or faults, starting at SEED; python -m host_tests.conformance campaigns lists them"
 	@echo
 	@echo "Start with \`make demo\`. All output goes to $(BUILD)/ and $(VENV)/."
 

@@ -6,17 +6,17 @@
 # has the path needs.
 NEEDS += \
     boards:board-images+plugin \
-    campaigns:sim-variants+sim-host-variants+board-images+plugin \
+    conformance/campaigns:sim-variants+sim-host-variants+board-images+plugin \
     exactness:sim-host-variants+board-images+plugin$(LIBRARIES:%=+%) \
     firmware:board-images+plugin \
-    generator:sim-variants+sim-host \
+    conformance/generator:sim-variants+sim-host \
     kit:firmware \
     lab:parts+board-images \
     modules/ethosu/binding:board-images+plugin \
     modules/ethosu/driver:sim-host-variants \
     modules/ethosu/runtime:sim-host-variants+firmware+plugin \
     modules/ethosu/runtime/kernels:sim-host-variants+firmware+plugin \
-    mutation:firmware \
+    conformance/mutation:firmware \
     pages:parts+board-images+examples$(LIBRARIES:%=+%) \
     tools/ethosu_tools:parts+board-images+examples$(LIBRARIES:%=+%) \
     tools/npu_sim:sim-variants+sim-host-variants \
@@ -125,7 +125,7 @@ nightly: setup ## Run sweeps, graphs, fuzz, all campaigns and all board tests: 1
 	$(call say,seed $(NIGHT); to resume: make nightly SEED=$(NIGHT))
 	-@$(SUBMAKE) --keep-going $(SWEPT)
 	@+$(MAKE) --no-print-directory --silent --keep-going $(PARALLEL) SEED=$(NIGHT) \
-	    $(NIGHTLY) HEAVY=$(or $(HEAVY),yes) $$($(BIN)/python -m host_tests.campaigns | sed 's/^/campaign-/') \
+	    $(NIGHTLY) HEAVY=$(or $(HEAVY),yes) $$($(BIN)/python -m host_tests.conformance.campaigns | sed 's/^/campaign-/') \
 	    $(call or_say,there are findings; the lines above explain how to reproduce them.)
 
 # `fresh` of the releases that have to work, and of the next one. 77: this machine has no means to.
@@ -142,7 +142,7 @@ mutations: setup ## Seed COUNT faults (default 300) into clones of the tree, and
 	@$(SUBMAKE) $(TESTED)
 	@$(BIN)/pip install --quiet universalmutator==1.14.1
 	@for n in $(shell seq $(JOBS)); do tools/setup/clone.sh $(BUILD)/mutations/$$n || exit; done
-	@$(BIN)/python -m host_tests.mutation run $(BUILD)/mutations.jsonl \
+	@$(BIN)/python -m host_tests.conformance mutation run $(BUILD)/mutations.jsonl \
 	    $(patsubst %,--tree $(BUILD)/mutations/%,$(shell seq $(JOBS))) --count $(or $(COUNT),300)
 
 # Tests that need a kit of `ethosu doctor`; add-ons add kits and tests.
@@ -160,7 +160,7 @@ graphs: setup ## Check generated graphs on the NPU simulator for SECONDS (defaul
 	$(call say,generated graphs)
 	@+$(MAKE) --no-print-directory -s -C tools/npu_sim shared
 	@+$(MAKE) --no-print-directory -s -C tools/sim_host
-	@$(BIN)/python -m host_tests.generator --seconds $(or $(SECONDS),3600)
+	@$(BIN)/python -m host_tests.conformance generator --seconds $(or $(SECONDS),3600)
 
 fuzz: setup ## Fuzz the NPU simulator for RUNS of each target (default 10^7)
 	$(call say,fuzzing)
@@ -172,6 +172,6 @@ coverage: setup ## Print the line coverage of the NPU simulator
 
 # Hostile inputs and faults; a campaign builds its own variants for 32 or 64 bits and with sanitizers.
 campaign-%: setup
-	@$(SUBMAKE) $$($(BIN)/python -m host_tests.campaigns $* --needs)
-	@nice -n 19 $(BIN)/python -m host_tests.campaigns $* $(if $(RUNS),--runs $(RUNS)) \
+	@$(SUBMAKE) $$($(BIN)/python -m host_tests.conformance $* --needs)
+	@nice -n 19 $(BIN)/python -m host_tests.conformance $* $(if $(RUNS),--runs $(RUNS)) \
 	    $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST)) $(if $(JSON),--json)

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import pytest
 
-from host_tests.generator import case as graphs
-from host_tests.generator.builder import UnsuitableError
-from host_tests.generator.check import Verdict, check
-from host_tests.generator.families import U55_U65, U85
+from host_tests.conformance.generator import case as graphs
+from host_tests.conformance.generator.builder import UnsuitableError
+from host_tests.conformance.generator.check import Verdict, check
+from host_tests.conformance.generator.families import U55_U65, U85
 from host_tests.kit import found
 from host_tests.kit.mixed_models import MODELS as MIXED
 from host_tests.kit.reference_cases import make_case

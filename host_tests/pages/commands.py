@@ -64,7 +64,9 @@ def unknown_targets(words: list[str], page: str) -> set[str]:
 
 def is_campaign(name: str) -> bool:
     """A campaign's goal, which is made by a pattern rule."""
-    from host_tests.campaigns import __main__ as campaigns  # loads the tools, which takes seconds
+    from host_tests.conformance.campaigns import (
+        __main__ as campaigns,  # loads the tools, which takes seconds
+    )
 
     return name.startswith("campaign-") and name[9:] in campaigns.CAMPAIGNS
 

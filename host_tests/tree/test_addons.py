@@ -149,7 +149,7 @@ QUICK = (
     ),
     *(
         "host_tests/tools/ethosu_tools",
-        "host_tests/campaigns/test_main.py",
+        "host_tests/conformance/campaigns/test_main.py",
         "host_tests/pages/test_marks.py",
     ),
 )

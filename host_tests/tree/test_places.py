@@ -33,8 +33,8 @@ TESTED_IN = {
 # Folders of tests without sources of their own: generated models, models on all hosts, long runs
 # against the whole product, checks of the whole tree; and those of add-ons.
 TESTS_ONLY = {
-    *(".", "boards", "campaigns", "campaigns/board", "exactness"),
-    *("generator", "kit", "lab", "pages", "tree"),
+    *(".", "boards", "conformance/campaigns", "conformance/campaigns/board"),
+    *("conformance/generator", "exactness", "kit", "lab", "pages", "tree"),
     *(folder for addon in ADDONS.values() for folder in addon.get("tests_only", ())),
 }
 

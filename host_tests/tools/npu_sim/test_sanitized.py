@@ -15,7 +15,7 @@ import pytest
 from ethosu_tools.base.errors import InputError
 from ethosu_tools.sim.simulation import Simulation
 
-from host_tests.campaigns.corpus import GRAPHS_SHORT, corpus
+from host_tests.conformance.campaigns.corpus import GRAPHS_SHORT, corpus
 from host_tests.kit import sharing
 
 HERE = Path(__file__).parent
@@ -66,7 +66,7 @@ def test_clean_under_sanitizers(environment, repo, suites):
 
 
 def test_graphs_of_each_operator_are_clean_under_sanitizers(environment, repo):
-    """Graphs of each operator run without a finding; host_tests/generator compares results."""
+    """Graphs of each operator run without a finding; conformance/generator compares results."""
     folder = str(corpus(GRAPHS_SHORT) / "models")
     ran = run(environment, repo, "host_tests.tools.npu_sim.test_sanitized", folder)
     assert int(ran) > 2 * GRAPHS_SHORT

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests operators of Ethos-U85 that Vela never emits for TFLite, and edge cases.
 
-Operators of TFLite graphs are compared with LiteRT in host_tests/generator/test_sample.py. The
+Operators of TFLite graphs are compared with LiteRT in conformance/generator/test_sample.py. The
 expectations here are numpy's, following TOSA's specification of the operator if there is one.
 """
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Names the known defects of Vela that a part of a model may show.
 
-Each row is a defect with a condition on graphs; host_tests/generator/README.md explains the defects
-and has a small model for each. Rows are only applied to a part that was seen to differ, reduced to
+Each row is a defect with a condition on graphs; host_tests/conformance/README.md explains them, and
+has a small model for each. Rows are only applied to a part that was seen to differ, reduced to
 the fewest operators, so all operators that a defect needs are in the part.
 """
 

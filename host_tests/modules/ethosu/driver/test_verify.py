@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests the verifier with hand-written streams and with Vela's output.
 
-host_tests/campaigns mutates the latter.
+host_tests/conformance/campaigns mutates the latter.
 """
 
 import itertools

@@ -28,7 +28,7 @@ def test_sound_file_is_accepted(damage, compiled, small_models):
 
 @pytest.mark.parametrize("width", [64, 32])
 def test_what_the_campaigns_found_stays_repaired(repo, damage, width):
-    found = sorted((repo / "host_tests/campaigns/found").iterdir())
+    found = sorted((repo / "host_tests/conformance/campaigns/found").iterdir())
     assert found
     damage.each({path.name: path.read_bytes() for path in found}, width)
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from host_tests.campaigns.corpus import GRAPHS_SHORT, corpus
+from host_tests.conformance.campaigns.corpus import GRAPHS_SHORT, corpus
 from host_tests.kit import sharing
 
 # Target, longest input, runs.

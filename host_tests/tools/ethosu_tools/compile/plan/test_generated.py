@@ -14,9 +14,9 @@ from ethosu_tools.model.tflite import parse
 from ethosu_tools.sim.oracle import OPTIMISED, Oracle
 from ethosu_tools.sim.simulation import Simulation
 
-from host_tests.generator import case as cases
-from host_tests.generator import vela
-from host_tests.generator.builder import UnsuitableError
+from host_tests.conformance.generator import case as cases
+from host_tests.conformance.generator import vela
+from host_tests.conformance.generator.builder import UnsuitableError
 
 from . import c_runtime
 

@@ -13,9 +13,9 @@ from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.model import debug_table
 from ethosu_tools.model.tflite import metadata
 
-from host_tests.generator import coverage
-from host_tests.generator.defects import Register
-from host_tests.generator.test_defects import PARAMETERS, with_registers
+from host_tests.conformance.generator import coverage
+from host_tests.conformance.generator.defects import Register
+from host_tests.conformance.generator.test_defects import PARAMETERS, with_registers
 from host_tests.modules.ethosu.driver.streams import commands, npu_calls
 
 Edit = Callable[[Any, Any], None]  # takes a model and one of its operators

@@ -12,8 +12,8 @@ from ethosu_tools.compile import known, vela
 from ethosu_tools.model.tflite import parse
 from ethosu_tools.model.tflite.writer import Graph, write
 
-from host_tests.generator import coverage
-from host_tests.generator.defects import DEFECTS
+from host_tests.conformance.generator import coverage
+from host_tests.conformance.generator.defects import DEFECTS
 from host_tests.kit import vela_once
 from host_tests.tools.ethosu_tools.debug.bisection import plant
 

@@ -14,9 +14,9 @@ from ethosu_tools.model.make_model import NONE, Net, Signal
 from ethosu_tools.model.tflite.cut import Whole
 from ethosu_tools.model.tflite.writer import Graph, write
 
-from host_tests.generator import case as cases
-from host_tests.generator.builder import UnsuitableError
-from host_tests.generator.families import U55_U65, U85
+from host_tests.conformance.generator import case as cases
+from host_tests.conformance.generator.builder import UnsuitableError
+from host_tests.conformance.generator.families import U55_U65, U85
 
 NPU = "ethos-u55-128"
 

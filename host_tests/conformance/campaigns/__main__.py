@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a campaign: python -m host_tests.campaigns streams --runs 10000000 (`make campaign-streams`)
+"""Runs a campaign: python -m host_tests.conformance streams --runs 1000 (`make campaign-streams`)
 
 Without a name, lists the campaigns. One that was stopped resumes if it is started with the same
 seed. Without --seed, this is the seed of the unfinished campaign, or else the date.
@@ -53,7 +53,7 @@ CAMPAIGNS: dict[str, Row] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status 1 if there was a finding."""
-    parser = argparse.ArgumentParser(prog="python -m host_tests.campaigns", description=__doc__)
+    parser = argparse.ArgumentParser(prog="host_tests.conformance", description=__doc__)
     parser.add_argument("campaign", choices=CAMPAIGNS, nargs="?")
     parser.add_argument("--needs", action="store_true", help="print what make builds for it")
     parser.add_argument(

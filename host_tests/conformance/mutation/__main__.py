@@ -2,8 +2,8 @@
 """Seeds mutants and tells which the tests find.
 
     make mutations COUNT=300      draw and run; continues where it was stopped
-    python -m host_tests.mutation run OLD --of NEW --tree PATH   survivors of NEW in another tree
-    python -m host_tests.mutation compare NEW OLD                survivors that the other kills
+    python -m host_tests.conformance mutation run OLD --of NEW --tree PATH  survivors elsewhere
+    python -m host_tests.conformance mutation compare NEW OLD  survivors that the other kills
 
 To show that a new suite finds all faults that an old one found, only its survivors have to run in
 the old tree. Trees are copies that are already built: sources change there and are restored.
@@ -27,11 +27,11 @@ from pathlib import Path
 
 import pytest
 
-from host_tests.mutation import mutants
-from host_tests.mutation.mutants import Mutant
-from host_tests.mutation.rooms import HOSTS, ROOMS, Room, near, tests
+from host_tests.conformance.mutation import mutants
+from host_tests.conformance.mutation.mutants import Mutant
+from host_tests.conformance.mutation.rooms import HOSTS, ROOMS, Room, near, tests
 
-REPO = Path(__file__).resolve().parents[2]
+REPO = Path(__file__).resolve().parents[3]
 LONGEST_S = 6000
 # Limit of CPU time in seconds for each process, since a mutant may loop for ever.
 CPU_S = 300
@@ -212,7 +212,7 @@ def compare(new: list[dict], old: list[dict]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m host_tests.mutation", description=__doc__.splitlines()[0]
+        prog="python -m host_tests.conformance.mutation", description=__doc__.splitlines()[0]
     )
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run", help="seed mutants, run the tests of each")

@@ -7,7 +7,7 @@ constants, for c/streams.c), `sources/` (models before Vela, followed by labels)
 debug databases), `inputs/` and `weights/` (inputs of the targets of tools/npu_sim/fuzz),
 `about.json` (the number for each NPU and memory mode).
 
-python -m host_tests.campaigns.corpus prints the path of the long one.
+python -m host_tests.conformance.campaigns.corpus prints the path of the long one.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from ethosu_tools.compile.vela import compile_model, run_vela, vela_options
 from ethosu_tools.model.make_model import MODELS
 from ethosu_tools.model.tflite import model_metadata
 
-from host_tests.generator import case as cases
-from host_tests.generator import coverage, vela
-from host_tests.generator.builder import UnsuitableError
-from host_tests.generator.families import FAMILIES
+from host_tests.conformance.generator import case as cases
+from host_tests.conformance.generator import coverage, vela
+from host_tests.conformance.generator.builder import UnsuitableError
+from host_tests.conformance.generator.families import FAMILIES
 from host_tests.kit import isolated, sharing
 from host_tests.kit.mixed_models import MixedNet
 from host_tests.modules.ethosu.driver.streams import Call, npu_calls
@@ -56,7 +56,7 @@ def corpus(graphs: int) -> Path:
     """Return the corpus of this many generated graphs, which is made once."""
     sharing.make("tools/npu_sim", "shared")
     tests = sharing.REPO / "host_tests"
-    sources = [*sorted((tests / "generator").rglob("*.py")), Path(__file__)]
+    sources = [*sorted((tests / "conformance/generator").rglob("*.py")), Path(__file__)]
     sources += sorted((tests / "modules/ethosu/runtime/kernels").glob("*.py"))
     sources += [sharing.REPO / table for table in _TABLES]
     return sharing.cached(

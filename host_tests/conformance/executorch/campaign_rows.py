@@ -14,8 +14,8 @@ from pathlib import Path
 
 from ethosu_tools.model.make_model import MODELS
 
-from host_tests.campaigns.common import Row
-from host_tests.campaigns.loading import Loading
+from host_tests.conformance.campaigns.common import Row
+from host_tests.conformance.campaigns.loading import Loading
 from host_tests.kit import sharing, vela_once
 from host_tests.modules.ethosu.executorch import (
     cortex_m,

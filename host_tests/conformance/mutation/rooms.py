@@ -62,7 +62,10 @@ ROOMS = (
     ),
     Room(
         "binding", 12, (f"{MODULE}/binding/*.c", f"{MODULE}/binding/*/*.c"), f"{IMAGE} plugin",
-        (f"{TESTS}/binding", "host_tests/boards/MPS3_AN547", "host_tests/campaigns/board"),
+        (
+            *(f"{TESTS}/binding", "host_tests/boards/MPS3_AN547"),
+            "host_tests/conformance/campaigns/board",
+        ),
         first=(
             "binding/test_programs.py", "binding/test_npu.py",
             "test_arguments.py", "test_values.py",

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Checks generated cases: one seed, a range, or as many as a time allows.
 
-python -m host_tests.generator --seed 17              one case, in detail
-python -m host_tests.generator --count 2000           seeds 0..1999
-python -m host_tests.generator --seconds 3600         as many as fit, from a seed of the day
-python -m host_tests.generator --choices FILE         a case that was reduced and saved
+python -m host_tests.conformance generator --seed 17  one case, in detail
+python -m host_tests.conformance generator --count 2000  seeds 0..1999
+python -m host_tests.conformance generator --seconds 3600  as many as fit, from a seed of the day
+python -m host_tests.conformance generator --choices FILE  a case that was reduced and saved
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .check import Result, Verdict, check, write_failure
 from .families import FAMILIES
 from .reduce import reduce_case
 
-BUILD = Path(__file__).resolve().parents[2] / "build" / "generator"
+BUILD = Path(__file__).resolve().parents[3] / "build" / "generator"
 
 
 def main() -> int:
@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m host_tests.generator", description=__doc__)
+    parser = argparse.ArgumentParser(prog="host_tests.conformance generator", description=__doc__)
     parser.add_argument("--family", choices=FAMILIES, default="u55-u65", help="NPUs to draw for")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--choices", type=Path)

@@ -3,7 +3,7 @@
 
 import pytest
 
-from host_tests.campaigns import loading
+from host_tests.conformance.campaigns import loading
 
 from . import campaign_rows
 

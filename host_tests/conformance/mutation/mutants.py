@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from host_tests.mutation.rooms import ROOMS, Room, files
+from host_tests.conformance.mutation.rooms import ROOMS, Room, files
 
 _RULES = {"c": ["universal.rules", "c_like.rules"], "python": ["universal.rules", "python.rules"]}
 # Lines whose mutants change no behaviour, or do not compile: preprocessor, texts, declarations.

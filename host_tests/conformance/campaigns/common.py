@@ -34,7 +34,7 @@ class FoundError(Exception):
 def repeat(campaign: str, seed: int, first: int, count: int = 1) -> str:
     """Return the command that repeats runs of a campaign that numbers its inputs."""
     return (
-        f"repeat: .venv/bin/python -m host_tests.campaigns {campaign} "
+        f"repeat: .venv/bin/python -m host_tests.conformance.campaigns {campaign} "
         f"--seed {seed} --first {first} --runs {count}"
     )
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs ExecuTorch's own Arm tests, unmodified, on our NPU, and compares the verdicts.
 
-    EXECUTORCH_PYTHON=... python -m host_tests.executorch FOLDER [OPTION ...] [TEST ...]
+    EXECUTORCH_PYTHON=... python -m host_tests.conformance.executorch FOLDER [OPTION ...] [TEST ...]
 
 FOLDER is outside of the tree and keeps the results; started again, it goes on. See README.md.
 """
@@ -20,7 +20,7 @@ from ethosu_tools.base.other_python import environment, require
 
 from . import stand_in, verdicts
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 AREAS = ("ops", "passes", "misc", "modules", "models")
 _BOARDS = ("corstone-300", "corstone-300-u65", "corstone-320")
 _SETTINGS = ("", "portable-ops_")
@@ -38,7 +38,9 @@ def prepare(folder: Path) -> dict[str, str]:
     programs.mkdir(parents=True, exist_ok=True)
     paths = os.pathsep.join(map(str, (ROOT, ROOT / "tools")))
     for name in stand_in.FVPS:
-        command = shlex.join([sys.executable, "-m", "host_tests.executorch.stand_in", name])
+        command = shlex.join(
+            [sys.executable, "-m", "host_tests.conformance.executorch.stand_in", name]
+        )
         path = programs / name
         path.write_text(
             f'#!/bin/sh\nPYTHONPATH={shlex.quote(paths)} PYTHONSAFEPATH= exec {command} "$@"\n'
@@ -93,7 +95,7 @@ def read(folder: Path) -> list[tuple[verdicts.Row, str, str]]:
 
 def main() -> int:
     """Exit code 1 if a case disagrees or is refused."""
-    parser = argparse.ArgumentParser(prog="python -m host_tests.executorch", description=__doc__)
+    parser = argparse.ArgumentParser(prog="host_tests.conformance executorch", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--per-function", type=int, default=1, metavar="N")
     parser.add_argument(
