@@ -33,18 +33,18 @@ MASTERS = {
     "dma-reads": "ETHOSU_DMA_READS",
     "dma-writes": "ETHOSU_DMA_WRITES",
 }
-# Functions that the start copies from CODE into RAM.
+# Sections of functions that the start-up copies from CODE into RAM.
 RAM_CODE = "ram_code"
 FLAGS = "-mcpu=cortex-m55 -mfloat-abi=hard"
 
 
 def number(value: int) -> str:
-    """A number in C: decimal if it is small, hexadecimal for addresses and sizes."""
+    """Format a number in C: decimal if it is small, hexadecimal for addresses and sizes."""
     return f"{value}u" if 0 <= value < 4096 else f"0x{value:08X}u"
 
 
 def quoted(text: str) -> str:
-    """A C string."""
+    """Format a C string."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -52,12 +52,12 @@ def quoted(text: str) -> str:
 
 
 def address(value: int | str) -> str:
-    """A bound of a memory: an address, or a symbol of the linker script."""
+    """Format a bound of a memory: an address, or a symbol of the linker script."""
     return value if isinstance(value, str) else f"(const void *){number(value)}"
 
 
 def memory(row: Memory) -> str:
-    """A row of struct ethosu_memory."""
+    """Format a row of struct ethosu_memory."""
     return initialiser(
         {
             "name": quoted(row.name) if row.name else "",
@@ -74,17 +74,17 @@ def memory(row: Memory) -> str:
 
 
 def optional(value: int | None) -> str:
-    """A number in C; "" for None."""
+    """Format a number in C; "" for None."""
     return "" if value is None else number(value)
 
 
 def initialiser(fields: Mapping[str, str]) -> str:
-    """{.field = value, ...}, without the fields whose value is empty."""
+    """Format {.field = value, ...}, without the fields whose value is empty."""
     return "{" + ", ".join(f".{name} = {value}" for name, value in fields.items() if value) + "}"
 
 
 def npu(row: NpuRegisters, settings: str, power: str) -> str:
-    """A row of struct ethosu_npu."""
+    """Format a row of struct ethosu_npu."""
     fast = row.fast_memory
     return initialiser(
         {
@@ -101,7 +101,7 @@ def npu(row: NpuRegisters, settings: str, power: str) -> str:
 
 
 def settings(row: Mapping[str, int | tuple[int, ...]]) -> str:
-    """Initialiser of struct ethosu_npu_settings."""
+    """Format an initialiser of struct ethosu_npu_settings."""
     return initialiser(
         {
             name: number(value) if isinstance(value, int)
@@ -112,12 +112,12 @@ def settings(row: Mapping[str, int | tuple[int, ...]]) -> str:
 
 
 def array(head: str, rows: Iterable[str]) -> str:
-    """A constant array, a row on each line."""
+    """Format a constant array with a row on each line."""
     return f"{head}[] = {{\n" + "".join(f"    {row},\n" for row in rows) + "};\n"
 
 
 def board_table(board: BoardFacts, source: str) -> str:
-    """board_table.c: `ethosu_board`, and `dma_board` if there is a controller."""
+    """Return board_table.c: `ethosu_board`, and `dma_board` if there is a controller."""
     bounds = {each for row in board.memories for each in (row.start, row.until)}
     externs = "".join(f"extern uint32_t {each}[];\n" for each in sorted(filter(is_symbol, bounds)))
     rows = "".join(f"    {memory(row)},\n" for row in board.memories)
@@ -171,19 +171,19 @@ def is_symbol(bound: int | str) -> bool:
 
 
 def span(name: str, where: Span, more: int = 0) -> str:
-    """Two symbols of the linker script."""
+    """Format two symbols of the linker script."""
     return f"_{name}_start = 0x{where.start:08X};\n_{name}_end = 0x{where.end + more:08X};\n"
 
 
 def region(name: str, row: Region) -> str:
-    """A line of MEMORY."""
+    """Format a line of MEMORY."""
     code = name in ("VECTORS", "CODE") or ".text" in row.takes
     at = f"ORIGIN = 0x{row.start:08X}, LENGTH = 0x{row.size:X}"
     return f"    {name:7} ({'rx' if code else 'rw'}) : {at}\n"
 
 
 def taken(name: str, row: Region) -> str:
-    """The output section of a region that has its own input sections."""
+    """Format the output section of a region that has its own input sections."""
     kind = " (NOLOAD)" if row.noload else ""
     align = f" ALIGN({row.align})" if row.align is not None else ""
     initial = f" AT > {row.initial}" if row.initial else ""
@@ -194,14 +194,14 @@ def taken(name: str, row: Region) -> str:
 
 
 def copied(row: Region) -> bool:
-    """Does startup.c copy the region's functions there? ValueError if it copies no such section."""
+    """Whether startup.c copies functions to the region; ValueError if it cannot."""
     if row.initial and row.section != RAM_CODE:
         raise ValueError(f"section is {row.section!r}, expected {RAM_CODE!r} with initial")
     return bool(row.initial)
 
 
 def linker_script(board: BoardFacts, source: str) -> str:
-    """memory.ld: regions, symbols of startup.h, then sections.ld."""
+    """Return memory.ld: regions, symbols of startup.h, then sections.ld."""
     taking = {name: row for name, row in board.regions.items() if row.takes}
     own = "".join(taken(name, row) for name, row in taking.items())
     if board.heap is None or board.ramdisk is None:
@@ -223,7 +223,7 @@ def linker_script(board: BoardFacts, source: str) -> str:
 
 
 def constants(board: BoardFacts, source: str) -> str:
-    """mpconfigboard.h."""
+    """Return mpconfigboard.h."""
     names, uart = board.micropython, board.uart
     macros = {
         "BOARD_NAME": quoted(names.board.format(variant=board.name.partition("-")[2])),
@@ -258,12 +258,12 @@ def constants(board: BoardFacts, source: str) -> str:
 
 
 def c_files(folder: Path) -> list[str]:
-    """Names of the sources in a folder."""
+    """List the names of the sources in a folder."""
     return sorted(path.name for path in folder.glob("*.c"))
 
 
 def makefile(board: BoardFacts, source: str, folder: Path) -> str:
-    """board.mk: the sources and settings that firmware/Makefile needs."""
+    """Return board.mk: the sources and settings that firmware/Makefile needs."""
     drivers = []
     if board.dma:
         own = [f"dma_{board.dma.driver}.c"] if board.dma.driver else []
@@ -310,7 +310,7 @@ def make(name: str, folder: Path, out: Path) -> None:
 
 
 def every() -> list[BoardFacts]:
-    """All boards."""
+    """List all boards."""
     return [
         facts.read(ROOT, path, name)
         for path in files.files(ROOT)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Put MicroPython's source into build/micropython/<release>, and print its path.
 
-If MICROPYTHON_DIR is set, that folder is the source, of whichever release it is; no other
-one is tried. Else, in order: the tree of an earlier run; the tarball of Debian's source
-package, which apt downloads and checks against the SHA-256 in micropython.toml; a git clone
-of the release tag. If a source fails, the script prints the reason and tries the next one.
-It only needs Python.
+If MICROPYTHON_DIR is set, that folder is the only source tried, whatever its release. Otherwise
+the script tries, in order, the tree of an earlier run; the tarball of Debian's source package,
+which apt downloads and checks against the SHA-256 in micropython.toml; a git clone of the
+release tag. If a source fails, the script prints the reason and tries the next one. It only
+needs Python.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def run(command: Sequence[str], what: str) -> str:
 
 
 def archive() -> str:
-    """The address from which this machine's apt gets its own release."""
+    """Return the address from which this machine's apt gets its own release."""
     options = ["--format", "$(RELEASE) $(REPO_URI)", "Created-By: Packages"]
     rows = run(["apt-get", "indextargets", *options], "asking apt for its archive").splitlines()
     release = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
@@ -129,7 +129,7 @@ def from_debian(pin: dict[str, str], tree: Path) -> None:
         command += [archive() + pin["debian_tarball"], str(tarball), f"SHA256:{pin['sha256']}"]
         run(command, "the download")
         with tarfile.open(tarball) as content:
-            # Python's default from 3.14 on; 3.11 has it from 3.11.4 on.
+            # This filter is Python's default from 3.14 on; 3.11 has it from 3.11.4 on.
             content.extraction_filter = getattr(tarfile, "data_filter", None)
             content.extractall(unpacked)
         (top,) = unpacked.iterdir()
@@ -137,7 +137,7 @@ def from_debian(pin: dict[str, str], tree: Path) -> None:
 
 
 def from_git(pin: dict[str, str], tree: Path) -> None:
-    """Clone the release tag to `tree`, without its submodules: the firmware needs none."""
+    """Clone the release tag to `tree`, without submodules, which the firmware does not need."""
     command = ["git", "-c", "advice.detachedHead=false", "clone", "-q", "--depth=1"]
     run([*command, "--branch", pin["git_tag"], GIT_ADDRESS, str(tree)], "git clone")
     commit = run(["git", "-C", str(tree), "rev-parse", "HEAD"], "git rev-parse").strip()
@@ -153,7 +153,7 @@ SOURCES: tuple[tuple[str, Callable[[dict[str, str], Path], None]], ...] = (
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Let one process at a time fetch into a folder: two boards may be built at once."""
+    """Let one process at a time fetch into a folder, since two boards may be built at once."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -188,7 +188,7 @@ def lay_out(pin: dict[str, str], version: str, tree: Path) -> Path:
 
 
 def find(version: str | None) -> Path:
-    """Path of the source of a release (default: MICROPYTHON_DIR, else the pinned default)."""
+    """Find the source of a release (default: MICROPYTHON_DIR, else the pinned default)."""
     pins = tomllib.loads(PINS.read_text())
     known = list(pins["release"])
     if version and version not in known:
@@ -202,7 +202,7 @@ def find(version: str | None) -> Path:
 
 
 def find_pinned(pins: dict[str, Any], version: str) -> Path:
-    """Path of the source of a pinned release, which is fetched if it is not there."""
+    """Find the source of a pinned release, or fetch it."""
     tree = BUILD / version
     with locked(tree.parent):
         if tree.exists():
@@ -214,7 +214,7 @@ def find_pinned(pins: dict[str, Any], version: str) -> Path:
 
 
 def find_cmsis() -> Path:
-    """Path of the headers of CMSIS for a release that has none itself."""
+    """Find the headers of CMSIS for a release that has none itself."""
     pins = tomllib.loads(PINS.read_text())
     return find_pinned(pins, pins["cmsis"]) / "lib/cmsis/inc"
 

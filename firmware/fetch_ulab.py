@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Put ulab's source into build/ulab/<commit>, and print its path.
 
-The commit is pinned in micropython.toml; git checks that the content is that of the commit.
+The commit is pinned in micropython.toml; git verifies its content.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fetch_micropython import PINS, ROOT, SourceError, locked, run, say
 
 
 def find() -> Path:
-    """Path of the source of the pinned commit, which is fetched if necessary."""
+    """Find the source of the pinned commit; fetch it if necessary."""
     pin = tomllib.loads(PINS.read_text())["ulab"]
     tree = ROOT / "build" / "ulab" / pin["commit"]
     with locked(tree.parent):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Modules frozen into the firmware; like asyncio without line numbers (opt=3), for size."""
+"""Modules frozen into the firmware, without line numbers (opt=3), as asyncio is, for size."""
 
 from pathlib import Path
 

@@ -3,8 +3,8 @@
 
 Usage: segments.py IMAGE MAP
 
-A linker for paged memory may put the file's own headers in front of a section, and whoever loads
-the image then writes them over what is there: into memory that has to outlive a reset, for example.
+A linker for paged memory may put the file's own headers in front of a section. A loader then
+overwrites the memory there, which may have to survive a reset, for example.
 Source of the format: Tool Interface Standard, Executable and Linking Format 1.2, part 1.
 """
 
@@ -27,26 +27,26 @@ MEMORY = re.compile(r"^(?!\*default\*)(\S+) +(0x[0-9a-f]+) +(0x[0-9a-f]+)(?: |$)
 
 
 def memories(text: str) -> list[range]:
-    """The memories that the linker's map lists."""
+    """Read the memories from the linker's map."""
     table = text.partition("Memory Configuration")[2].partition("Linker script")[0]
     rows = ((int(start, 16), int(size, 16)) for _, start, size in MEMORY.findall(table))
     return [range(start, start + size) for start, size in rows]
 
 
 def is_inside(start: int, size: int, places: list[range]) -> bool:
-    """Is all of it in one of the places?"""
+    """Whether a range is completely inside one of the places."""
     return any(place.start <= start and start + size <= place.stop for place in places)
 
 
 def allocated(image: bytes) -> list[tuple[int, int]]:
-    """First address and end of each section that has a place in memory."""
+    """Return first address and end of each section that has a place in memory."""
     _, at, _, _, _, _, _, count = HEADER.unpack_from(image, HEADER_AT)
     rows = (SECTION.unpack_from(image, at + n * SECTION.size) for n in range(count))
     return [(row[3], row[3] + row[5]) for row in rows if row[2] & ALLOCATED and row[5]]
 
 
 def loaded(image: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Address, load address, loaded bytes and bytes of each segment."""
+    """Return address, load address, loaded bytes and bytes of each segment."""
     at, _, _, _, _, count, *_ = HEADER.unpack_from(image, HEADER_AT)
     for number in range(count):
         kind, _, start, load, filled, size, *_ = SEGMENT.unpack_from(
@@ -57,7 +57,7 @@ def loaded(image: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def faults(image: bytes, places: list[range]) -> Iterator[str]:
-    """What the segments load beside sections, or outside of the places."""
+    """Describe data that segments load outside of sections or of the places."""
     sections = allocated(image)
     for start, load, filled, size in loaded(image):
         name = (
@@ -72,7 +72,7 @@ def faults(image: bytes, places: list[range]) -> Iterator[str]:
 
 
 def main(image: str, link_map: str) -> str | None:
-    """What is wrong with the image, if anything is."""
+    """Return what is wrong with the image, if anything."""
     places = memories(Path(link_map).read_text())
     found = list(faults(Path(image).read_bytes(), places))
     return f"{image}: {'; '.join(found)}" if found else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Marks of all tests; their options are in kit/options.py, their fixtures in kit/fixtures.py."""
+"""Sets the marks of all tests; kit/options.py has the options, kit/fixtures.py the fixtures."""
 
 import contextlib
 import gc
@@ -39,7 +39,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture(scope="session", autouse=True)
 def _qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator[None]:
-    """Run the requested QEMU; reports state which one it was."""
+    """Use the requested QEMU, and name it in reports."""
     release = request.config.getoption("--qemu")
     with pytest.MonkeyPatch.context() as patch:
         if release != releases.INSTALLED:
@@ -51,7 +51,7 @@ def _qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Thousands of collected tests are not searched for garbage, neither now nor later."""
+    """Exempt thousands of collected tests from garbage collection, to save time."""
     firmware_image.choose_npu(config.getoption("--ethosu-npu"))
     gc.disable()
 
@@ -78,7 +78,7 @@ def _needs_emulator(error: BaseException) -> bool:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[object]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """With --as-chip, skip a test that asks for the emulator's registers: the chip has none."""
+    """With --as-chip, skip tests that use the emulator's registers, which the chip lacks."""
     report = yield
     raised = call.excinfo
     if report.failed and runs_as_chip() and raised and _needs_emulator(raised.value):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Features of every emulated board, on each QEMU: boot, keep files, start from any state.
+"""Every emulated board boots, keeps files, and starts from any state, on each QEMU.
 
 The whole suite runs on one of them with `--board NAME`.
 """
@@ -46,7 +46,7 @@ def every_board(request, each_qemu):
 
 
 def test_it_is_as_its_folder_says(every_board):
-    """Its name, its NPUs, and where its ROM is; QEMU says nothing about how it was started."""
+    """The board has the name, NPUs and ROM of its board.toml; QEMU warns of no old option."""
     facts = every_board.machine.board
     assert "deprecated" not in every_board.machine.log()
     assert every_board.eval("__import__('sys').implementation._build") == facts.name
@@ -56,7 +56,7 @@ def test_it_is_as_its_folder_says(every_board):
 
 
 def test_it_boots_to_the_prompt_on_its_uart(each_qemu, every_board, record_property):
-    """From the reset button until a command can be typed."""
+    """After the reset button, a command can be typed on the UART."""
     facts = every_board.machine.board
     with (
         Machine(emulated(facts.name, console="uart")) as machine,
@@ -76,9 +76,9 @@ def test_it_boots_to_the_prompt_on_its_uart(each_qemu, every_board, record_prope
 
 
 def test_it_starts_as_its_chip(each_qemu, every_board, record_property):
-    """The same image, without the emulator: it accesses no address that the chip does not have.
+    """Without the emulator's registers, the image accesses no address that the chip lacks.
 
-    A bus that never answers would end QEMU. The MPS3 is no chip: it looks for an optional NPU.
+    Otherwise the bus never answers, which ends QEMU. The MPS3 is no chip, and probes for an NPU.
     """
     facts = every_board.machine.board
     unmapped = "silent" if facts.flash else "error"
@@ -188,7 +188,7 @@ def test_it_starts_in_the_state_left_by_a_boot_loader(every_board, left):
 def test_a_deployed_model_survives_a_reset_and_runs_in_place(
     every_board, compiled, small_models, example
 ):
-    """A board whose ROM is read-only refuses to deploy; a model of its image runs in place, too."""
+    """Deployed models work after a reset; a board with a read-only ROM refuses to deploy."""
     facts = every_board.machine.board
     model = {"m.tflite": compiled(small_models["small_cnn"], facts.npus[0]).read_bytes()}
     writable = firmware_image.of(facts.name).writes_rom

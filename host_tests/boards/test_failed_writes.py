@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A write to the disk that fails or is interrupted, at any step, has happened or it has not. What
-is written after it stays, whatever the garbage collector finds, and so do all other files."""
+"""A write to the disk that fails or is interrupted at any step is either complete or without
+effect. Later writes and all other files stay intact, whatever the garbage collector finds."""
 
 import random
 from collections import Counter
@@ -18,7 +18,7 @@ BOARDS = ["NUMAKER_M55M1", "ALIF_ENSEMBLE_E7-M55_HP"]
 REFUSED = "nvm: injected fault fail"
 STRIDES = [pytest.param(1, marks=pytest.mark.slow, id="every"), pytest.param(37, id="some")]
 
-# Each operation on a file system, `fs`, that is not mounted. Another file is open meanwhile.
+# Tries each operation on an unmounted file system `fs` while another file is open.
 TRIAL = """
 import emulator, gc, machine, vfs
 sizes = {"readsize": 256, "progsize": 256, "lookahead": 256}
@@ -116,7 +116,7 @@ def arm(step): emulator.fault("nvm.fail", step)
 def disarm(): emulator.fault("nvm.fail", 0)
 """
 
-# In front of the disk, in Python: a call of these methods fails before or after it has its effect.
+# A Python device in front of the disk, whose methods fail before or after they have taken effect.
 DEVICE = """
 class Device:
     left = 0
@@ -146,7 +146,7 @@ def disarm():
 
 
 def sweep(board: QemuBoard, name: str, stride: int) -> Counter[str]:
-    """Fail at steps with this average distance; how often the operation raised which exception."""
+    """Fail at steps with this average distance; returns a count of each exception."""
     draws = random.Random(stride)
     raised: Counter[str] = Counter()
     step = 1
@@ -169,7 +169,7 @@ def test_a_refused_step_is_made_elsewhere(board, name, stride):
 
 
 def test_a_step_that_is_lost_is_noticed(board):
-    """What was to be cleared or written is read back, whatever the device reports."""
+    """The firmware reads back erased and written data, so it notices a device that lies."""
     board.exec("disk = machine.Flash()\ndisk.writeblocks(5, bytes(8192))\nlost = []")
     board.exec("for call in (disk.ioctl, 6, 5), (disk.writeblocks, 5, b'\\x55' * 256, 0):\n"
                "    emulator.fault('nvm.lost', 1)\n    lost.append(call[0](*call[1:]))\n"
@@ -178,8 +178,8 @@ def test_a_step_that_is_lost_is_noticed(board):
     assert board.eval("lost") == [-5 if erases else 0, -5]
 
 
-# What the device does, and which exceptions the operations raise. A bad block is replaced, and what
-# is dead is not the disk's size.
+# The device's failures, and the exceptions that operations raise. A bad block is replaced. A dead
+# device still reports its size.
 FAILURES = {
     "bad block": ("return -5", {"None"}),
     "dead": ("return -5", {"OSError(5,)"}),
@@ -228,7 +228,7 @@ def test_every_call_of_a_device_in_python(board, disk, failure, name):
 @pytest.mark.parametrize("failure", ["bad block", "raises after"])
 @pytest.mark.parametrize(("name", "blocks"), [("large", 10), ("move over", 9), ("mkdir", 11)])
 def test_a_disk_that_is_nearly_full(board, failure, name, blocks):
-    """With a block less the operation has no room."""
+    """A failure on a nearly full disk is handled; with one block less, the error is ENOSPC."""
     use_device(board, "RAMDisk", failure)
     board.exec(f"Device.blocks = {blocks}")
     raised = sweep(board, name, 1)
@@ -238,7 +238,7 @@ def test_a_disk_that_is_nearly_full(board, failure, name, blocks):
         assert raises(board, "full()").startswith("OSError 28")
 
 
-# Each line of the module counts. A prefix of it is a module, too.
+# Each line of the module increments a count, because a prefix of the file is valid, too.
 IMPORT = """
 import sys
 disk.fired = False
@@ -258,7 +258,7 @@ def load(step):
 
 @ONE
 def test_a_module_that_cannot_be_read_to_its_end_does_not_run(board):
-    """MicroPython takes a read error for the end of the file."""
+    """A read error must not end the file early: MicroPython would run the part before it."""
     use_device(board, "RAMDisk", "raises reads")
     board.exec(IMPORT)
     results = [board.eval(f"load({step})") for step in range(1, 80, 3)]

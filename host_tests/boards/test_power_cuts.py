@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""After a power failure or memory error at any step of an erase or write, files are either the old
-or the new ones."""
+"""After a power failure or memory error at any step of an erase or write, all files are either old
+or new."""
 
 import random
 import subprocess
@@ -57,7 +57,7 @@ def cut(board: QemuBoard, step: int, code: str, again: int = 0, fail: int = 0) -
     before = len(board.machine.log())
     faults = {"seed": step, "cut-again": again, "cut": step, "fail": fail}
     board.start(
-        "import emulator, sys\nsys.stdin.read(1)\n"  # until the host knows that it runs
+        "import emulator, sys\nsys.stdin.read(1)\n"  # waits for the host
         + "".join(f"emulator.fault('nvm.{name}', {count})\n" for name, count in faults.items())
         + f"{code}\nemulator.fault('nvm.cut', 0)\nemulator.log('whole')"
     )
@@ -69,7 +69,7 @@ def cut(board: QemuBoard, step: int, code: str, again: int = 0, fail: int = 0) -
 
 
 def wait_for_log(machine: Machine, start: int, *words: str) -> str:
-    """The log from `start` on, as soon as it contains one of these words."""
+    """Return the log from `start` on, as soon as it contains one of these words."""
     deadline = Deadline(60, machine.process)
     while not any(word in machine.log()[start:] for word in words):
         assert not deadline.expired(), machine.log()
@@ -99,12 +99,12 @@ STRIDES = [pytest.param(1, marks=pytest.mark.slow, id="every"), pytest.param(23,
 
 
 def other(content: bytes | None) -> bytes:
-    """The other one of the two images."""
+    """Return the other image."""
     return TWO["f"] if content == ONE["f"] else ONE["f"]
 
 
 def sweep_deploys(board: QemuBoard, stride: int, size: int, ends: set[bytes | None]) -> None:
-    """The two images alternate; an interrupted deploy leaves one of `ends`."""
+    """Deploy the two images in turn; an interrupted deploy leaves either, or one of `ends`."""
     board.exec(f"deploy({IMAGES[ONE['f']]!r}, {size})")
     seen = set()
 
@@ -112,7 +112,7 @@ def sweep_deploys(board: QemuBoard, stride: int, size: int, ends: set[bytes | No
         old = board.eval("found()")
         new = other(old)
         code = f"deploy({IMAGES[new]!r}, {size})"
-        # The refused step is one of the move, during the start after the power cut.
+        # A step of the move is refused at the start after the power cut.
         is_cut = cut(board, step, code, again=step % 5, fail=step + 1 + step % 3)
         moved = board.eval("found()")
         assert moved in {None, old, new} | ends, step
@@ -148,7 +148,7 @@ same = bytes(start) == left
 
 @pytest.mark.parametrize("stride", STRIDES)
 def test_a_refused_step_leaves_the_old_or_the_new_image(board, stride):
-    """It raises. A half-moved image is not mounted, and read requests change nothing."""
+    """A refused step raises; a half-moved image is not mounted, and reads change nothing."""
     board.exec(f"deploy({IMAGES[ONE['f']]!r}, 0)")
     seen = set()
 
@@ -175,7 +175,7 @@ def test_a_refused_step_leaves_the_old_or_the_new_image(board, stride):
 
 
 def test_an_image_that_cannot_be_moved_can_be_replaced(board):
-    """Whichever step is refused, a partial image is never mounted."""
+    """A partial image is never mounted, whichever step is refused, and can be replaced."""
     one, two = (romfs.build(content) for content in (ONE, TWO))
     for step in (0, 1, 2, 20, 40):
         board.exec(f"deploy({one!r}, 0)")
@@ -208,7 +208,7 @@ def test_a_deploy_without_room_for_both_leaves_one_or_none(board, stride):
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_an_interrupted_deploy_is_repeated(name, monkeypatch):
-    """The tool reports that it failed."""
+    """After power cuts, a deploy fails with an error, and works when it is repeated."""
     monkeypatch.setattr(f"{deploy.__module__}._HASH_TIMEOUT_S", 1.0)
     with Machine(emulated(name)) as machine:
         deploy(machine.port, ONE)
@@ -226,7 +226,7 @@ def test_an_interrupted_deploy_is_repeated(name, monkeypatch):
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_a_failed_write_reports_which_files_are_left(name, tmp_path):
-    """So does mpremote's, with the board's message."""
+    """The errors of deploy() and mpremote tell which image is left after a failed write."""
     image = tmp_path / "rom.img"
     image.write_bytes(romfs.build(TWO))
     words = "write to the memory of the ROM file system failed"
@@ -271,7 +271,7 @@ for number in range(6):
 
 @pytest.mark.parametrize("stride", STRIDES)
 def test_closed_files_survive_a_power_cut(board, stride):
-    """Others are unchanged."""
+    """A power cut during a write keeps closed files."""
     turn, old = 0, [0] * 6
 
     def run(step: int) -> bool:

@@ -15,7 +15,7 @@ from host_tests.kit import firmware_image
 from host_tests.kit.board_models import raised
 
 BOARDS = ["NUMAKER_M55M1", "ALIF_ENSEMBLE_E7-M55_HP"]
-# A COP1 file for any NPU: it requires no configuration, and its stream only stops.
+# A COP1 file for any NPU, without a configuration; its stream only stops.
 PAYLOAD = """
 import emulator, ethosu, struct
 payload = struct.pack("<4sIIII", b"COP1", 5, 5, 2 | 1 << 16, 0xFFFF << 16)
@@ -69,7 +69,7 @@ INTERRUPTIONS = {
 
 @pytest.mark.parametrize("interruption", INTERRUPTIONS)
 def test_a_write_that_did_not_wait_is_over(board, interruption):
-    """What is written after it stays, although the garbage collector finds the file."""
+    """A write refused during a job is dropped when its file is collected; later writes stay."""
     interrupt, said = INTERRUPTIONS[interruption]
     board.exec("import gc\nwith open('/data', 'wb') as file: file.write(b'1')")
     board.exec("def late():\n    with open('/data', 'wb') as file: file.write(b'2')")
@@ -96,7 +96,7 @@ def test_a_write_that_did_not_wait_is_over(board, interruption):
     ids=["callback", "finaliser"],
 )
 def test_ctrl_c_waits_for_a_callback_or_finaliser_that_writes(board, start):
-    """There MicroPython would print the exception and forget it. It is raised in the program."""
+    """Ctrl-C is raised in the program; in a callback MicroPython would print and drop it."""
     board.exec(LATE + "import gc\n" + HANG)
     with pytest.raises(RemoteError, match="KeyboardInterrupt") as there:
         board.exec("emulator.fault('console.interrupt', 1, 1_000_000_000)\n" + start)
@@ -126,7 +126,7 @@ def test_a_reset_during_a_deploy_and_a_job_leaves_the_old_image(board, end):
 
 
 def test_the_driver_verifies_changed_flash_again(board):
-    """A payload is identified by its address there, until the memory is written."""
+    """The driver skips verified payloads by address, so a write must end that."""
     address = firmware_image.Image(paths.firmware(board.machine.board.name)).symbol("pool")
     known = f"bytes(uctypes.bytearray_at({address}, 16))"
     board.exec(f"import uctypes\nbefore = {known}")

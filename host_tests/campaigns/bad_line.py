@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A serial line with faults: a pseudo terminal that relays bytes to and from a board's port."""
+"""A serial line with faults, in a pseudo terminal that relays bytes of a board's port."""
 
 import contextlib
 import os

@@ -19,7 +19,7 @@ Counts = dict[str, int]
 
 
 def added(sums: Counts, counts: Counts) -> Counts:
-    """The sum of both counts; for names with `most_`, the larger."""
+    """Add up counts; names with `most_` keep the larger."""
     sums = dict(sums)
     for name, count in counts.items():
         before = sums.get(name, 0)
@@ -32,7 +32,7 @@ class FoundError(Exception):
 
 
 def repeat(campaign: str, seed: int, first: int, count: int = 1) -> str:
-    """The command that repeats runs of a campaign that numbers its inputs."""
+    """Return the command that repeats runs of a campaign that numbers its inputs."""
     return (
         f"repeat: .venv/bin/python -m host_tests.campaigns {campaign} "
         f"--seed {seed} --first {first} --runs {count}"
@@ -50,10 +50,10 @@ def bits32() -> None:
 
 
 class Campaign(Protocol):
-    """Inputs by number, for a seed: the same seed and numbers reproduce them."""
+    """Inputs that a seed and their numbers reproduce."""
 
     chunk: int
-    """Runs between two notes of how far it is."""
+    """Number of runs between two notes of progress."""
 
     def run(self, seed: int, first: int, count: int) -> Counts:
         """Try `count` inputs; FoundError for a finding."""

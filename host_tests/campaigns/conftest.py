@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The short forms start from a small corpus."""
+"""A small corpus for the campaigns' short forms."""
 
 import pytest
 

@@ -42,18 +42,18 @@ from host_tests.modules.ethosu.runtime.kernels.maker import GENERATORS, make
 from host_tests.tools.npu_sim import hardware
 
 REGIONS = 8
-# C sources that determine its contents: NPUs and kernels.
+# C sources that determine the contents of a corpus: NPUs and kernels.
 _TABLES = ("tools/npu_sim/device/products.def", "modules/ethosu/runtime/kernels/kernels.def")
-# The short one has more graphs per family than there are operators: each comes first in one.
+# A short corpus has more graphs per family than operators, so each operator begins one.
 GRAPHS_SHORT, GRAPHS_LONG = 180, 600
-# Memory of fuzz_stream.c, distance between its regions, and streams that leave room for more.
+# Memory of fuzz_stream.c, distance of its regions, and the longest stream that can still grow.
 _MEMORY = 1 << 13
 _REGION = _MEMORY // 16
 _LONGEST = 3000
 
 
 def corpus(graphs: int) -> Path:
-    """The corpus of this many generated graphs; made once."""
+    """Return the corpus of this many generated graphs, which is made once."""
     sharing.make("tools/npu_sim", "shared")
     tests = sharing.REPO / "host_tests"
     sources = [*sorted((tests / "generator").rglob("*.py")), Path(__file__)]
@@ -97,7 +97,7 @@ def _make(folder: Path, graphs: int) -> None:
 
 
 def _add_planned(folder: Path) -> None:
-    """Models with plans and debug tables."""
+    """Add models with plans and debug tables."""
     net = MixedNet("state", 1)
     x = net.svdf(net.input((1, 8)), 4, memory=3)
     sources = {name: maker() for name, maker in MODELS.items()} | {
@@ -113,7 +113,7 @@ def _add_planned(folder: Path) -> None:
 
 
 def _add_source(folder: Path, name: str, model: bytes) -> None:
-    """A model with labels, stored and deflated, and Vela's debug database."""
+    """Add a model with labels, stored and deflated, and Vela's debug database."""
     labels = [f"label {index}" for index in range(50)]
     metadata = model_metadata.ModelMetadata(labels, (127.5,), (60, 61, 62.5))
     data = model_metadata.write(model, metadata, 1, 1)
@@ -131,7 +131,7 @@ def _add_source(folder: Path, name: str, model: bytes) -> None:
 
 
 def _fuzz_inputs(npu: str, origin: int, call: Call) -> Iterator[tuple[str, bytes]]:
-    """A stream and its regions, the stream over its constants, and the weight streams in these."""
+    """Write inputs of the fuzz targets: stream with regions or constants, and weight streams."""
     stream, constants = call.stream, call.constants
     place = hardware.configs().index(npu)
     sizes = [*call.sizes, *([0] * REGIONS)][:REGIONS]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The host's readers: a damaged file is read or rejected with one sentence, in linear time.
+"""Gives damaged files to the host's readers, which must read or reject them in linear time.
 
-Covers all readers of the tools: descriptions, memory plans, debug tables, payloads, labels. Any
-exception except a ToolError is a finding, as are more function calls than CALLS_PER_BYTE allows.
-Some files are given to a whole command, which has to end with one of its exit codes.
+The campaign covers all readers of the tools: descriptions, memory plans, debug tables, payloads,
+labels. Any exception except a ToolError is a finding, as are more function calls than
+CALLS_PER_BYTE allows. Some files go to a whole command, which must end with one of its exit codes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TABLES = {debug_table.NAME: debug_table.parse, record.RECORD_NAME: record.decod
 
 
 class TooManyCallsError(Exception):
-    """A reader takes too long."""
+    """A reader took too long."""
 
 
 def _describe(path: Path, data: bytes) -> None:
@@ -98,13 +98,13 @@ COMMANDS = (
     "run FILE --on sim",
     "compile FILE --strip -o OUT",
 )
-CODES = (0, 3, 5, 6)  # not 2: these command lines are right
-# One in so many files is given to a command.
+CODES = (0, 3, 5, 6)  # 2 is wrong, as these command lines are valid
+# One file in this many is given to a command.
 COMMAND_EVERY = 50
 
 
 def command(words: str, path: Path) -> None:
-    """Run a command on a file; a traceback is a finding, and so is an end without a reason."""
+    """Run a command on a file; a traceback or an end without a reason is a finding."""
     given = {"FILE": path, "OUT": path.with_suffix(".out")}
     error = io.StringIO()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(error):

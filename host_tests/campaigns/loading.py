@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Damaged files and command streams are loaded and run, by libFuzzer with ASan and UBSan.
+"""Loads and runs damaged files and command streams, by libFuzzer with ASan and UBSan.
 
 With 64 bits, the NPU's calls run too, with the driver on the simulator; with 32 bits, as on a
 board, everything that the CPU computes. c/load.c lists what ends a run.
@@ -44,9 +44,9 @@ _PAYLOADS = r"device_u|ethosu_(payload|verify|fault|messages|text|products)"
 
 
 def _objects(bits: int, *, learns: bool = True, named: str = "") -> list[Path]:
-    """Driver, runtime and board, sanitized; instrumented for libFuzzer on request.
+    """Compile driver, runtime and board, sanitized; instrumented for libFuzzer on request.
 
-    `named` is a pattern at the start of the files' names; only these are compiled.
+    Only files whose names begin with the pattern `named` are compiled.
     """
     options = [] if bits == 64 else [f"CPPFLAGS=-m{bits}"]
     options += [] if learns else [f"FLAGS_fuzz=-O1 -g {_SANITIZE}"]
@@ -65,7 +65,7 @@ def _objects(bits: int, *, learns: bool = True, named: str = "") -> list[Path]:
 
 
 def _simulator() -> list[Path]:
-    """The sanitized simulator; not instrumented, because only new code elsewhere counts."""
+    """Compile the sanitized simulator, uninstrumented, because only new code elsewhere counts."""
     build = sharing.BUILD / "npu_sim/fuzz_plain"
     sim = sharing.REPO / "tools/npu_sim"
     sources = [path for path in sorted(sim.glob("*/*.c")) if path.parent.name != "fuzz"]
@@ -75,7 +75,7 @@ def _simulator() -> list[Path]:
 
 
 def _load(*options: str) -> Callable[[int], list[object]]:
-    """Sources of the program of c/load.c."""
+    """Compile the program of c/load.c."""
 
     def parts(bits: int) -> list[object]:
         wrapped = [f"-Wl,--wrap={name}" for name in (*_WRAPPED, *_WRAPPED_NPU)]
@@ -89,12 +89,12 @@ def _load(*options: str) -> Callable[[int], list[object]]:
 
 
 def _payloads(bits: int) -> list[object]:
-    """Sources of the program of c/payload.c."""
+    """Compile the program of c/payload.c."""
     return [C / "payload.c", *_PAYLOAD, *_objects(bits, named=_PAYLOADS)]
 
 
 def _streams(bits: int) -> list[object]:
-    """Sources of the program of c/streams.c, which mutates Vela's streams.
+    """Compile the program of c/streams.c, which mutates Vela's streams.
 
     Instrumented, it would also mutate streams that reach new code, most of which are rejected.
     """
@@ -104,7 +104,7 @@ def _streams(bits: int) -> list[object]:
 
 
 def verdicts() -> Path:
-    """The program of c/verdict.c with the verifier, with UBSan, for 32 bits."""
+    """Build the program of c/verdict.c with the verifier, with UBSan, for 32 bits."""
     bits32()
     sources = [path for path in sorted(_DRIVER.glob("*/*.c")) if re.match(_PAYLOADS, path.name)]
     flags = [*cbuild.STRICT, *cbuild.INCLUDES, "-m32", "-O1", "-DVERDICT_MAIN"]
@@ -141,12 +141,12 @@ class Loading:
 
     @property
     def name(self) -> str:
-        """Name of its saved state."""
+        """Name of the campaign's saved state."""
         return f"{self.target}{self.bits}"
 
     @property
     def folder(self) -> Path:
-        """Where libFuzzer keeps inputs with new coverage."""
+        """Folder in which libFuzzer keeps inputs with new coverage."""
         return BUILD / self.name
 
     def run(self, seed: int, first: int, count: int, **environment: str) -> Counts:
@@ -163,7 +163,7 @@ class Loading:
             f"-max_len={self.longest}",
         ]
         options += ["-rss_limit_mb=2000", "-timeout=60", "-detect_leaks=0", "-mutate_depth=2"]
-        options += ["-entropic=0", "-verbosity=0"]  # its bookkeeping takes a fifth of the time
+        options += ["-entropic=0", "-verbosity=0"]  # entropic scheduling takes a fifth of the time
         options += ["-reduce_inputs=0"] if self.target == "streams" else []
         options.append(f"-artifact_prefix={found}/")
         return self.fuzz([*options, inputs, self.corpus / self.target], **environment)
@@ -188,7 +188,7 @@ class Loading:
 
 
 def _summary(text: str) -> str:
-    """The lines of a sanitizer's report with the error and its location."""
+    """Extract error and location from a sanitizer's report."""
     wanted = re.compile(r"ERROR|runtime error|SUMMARY|Test unit|^ *#\d+ .* in |refused|guard")
     lines = [line for line in text.splitlines() if wanted.search(line)]
     return "\n".join(line for line in lines if not re.match(r"#\d+\t", line))[:3000]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The serial campaign: commands of the tools over a line that loses, doubles, damages, delays and
-floods bytes, to an emulated board; and deploys to a board that is reset at any moment.
+"""The serial campaign runs commands on an emulated board over a line that loses, doubles, damages,
+delays and floods bytes, and deploys to a board that is reset at any moment.
 
 make campaign-serial RUNS=10000
 
@@ -41,7 +41,7 @@ MODELS = ("small_cnn", "small_streaming")
 ROM = {"old.txt": b"what was there", "lib": {"old.py": b"x = 1\n"}}
 # The tools' longest time-out is reduced to 3 s.
 FASTER = 40
-# A command still running after this hangs: none has that many steps that time out.
+# A command that still runs after this time hangs, since no command has so many time-outs.
 HANG_S = 600
 
 
@@ -183,7 +183,7 @@ class Line:
         return done.code
 
     def _files(self) -> dict[str, bytes]:
-        """Contents of the board's ROM, read over a separate line."""
+        """Read the board's ROM over a separate line."""
         self.line.pause()
         with board.Board(self.machine.port) as handle:
             handle.soft_reset()

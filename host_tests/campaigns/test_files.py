@@ -23,7 +23,7 @@ def test_damaged_files_are_read_or_refused(small_corpus):
 
 @pytest.mark.parametrize("words", files.COMMANDS)
 def test_commands_end_with_one_sentence(small_corpus, tmp_path, words):
-    """Also on a stream that holds no operation, which is found in few damaged files."""
+    """Commands report damaged files in a sentence, including a stream without an operation."""
     sound = sorted((small_corpus / "models").iterdir())
     draw = random.Random(words)
     path = tmp_path / "model.tflite"

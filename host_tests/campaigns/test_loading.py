@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Short form of the campaigns on loaders and kernels, and tests that their limits work."""
+"""Short form of the campaigns on loaders and kernels, and tests of their limits."""
 
 import dataclasses
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_damaged_files_are_loaded_and_run(campaign, target, bits):
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("kind", ["models", "kernels"])
 def test_sound_models_are_loaded_and_run(campaign, small_corpus, kind, bits):
-    """Otherwise no input of the campaign would get past the loader."""
+    """Unchanged models load and run; otherwise no mutated input would get past the loader."""
     models = sorted((small_corpus / kind).iterdir())
     counts = dataclasses.replace(campaign, bits=bits).fuzz(models)
     assert counts["loaded"] > 0.9 * len(models)
@@ -60,7 +60,7 @@ def test_a_load_that_takes_too_many_steps_is_found(campaign, small_corpus):
 
 @pytest.mark.parametrize("bits", BITS)
 def test_the_maximum_work_of_a_file_is_accepted(campaign, tmp_path, bits):
-    """The loader itself rejects more: host_tests/modules/ethosu/runtime/test_work.py."""
+    """The campaign's limit accepts all work that the loader accepts (runtime/test_work.py)."""
     makers = list(hostile.MUCH_WORK.values())
     for each in found.modules("campaign_rows"):
         makers += each.MUCH_WORK.values()
@@ -72,7 +72,7 @@ def test_the_maximum_work_of_a_file_is_accepted(campaign, tmp_path, bits):
 
 
 def test_an_interrupted_run_leaves_the_driver_idle(campaign, small_corpus):
-    """Truncated anywhere; a busy driver would reject all later runs."""
+    """A run truncated anywhere must not leave the driver busy: it would reject later runs."""
     model = small_corpus / "models/small_cnn"
     ends = [campaign.fuzz([model], RUN_STEPS=str(most)) for most in range(10, 130, 10)]
     assert ends[0]["cut_short"] > 0 and ends[-1]["run_on_npu"] > 0
@@ -80,7 +80,7 @@ def test_an_interrupted_run_leaves_the_driver_idle(campaign, small_corpus):
 
 @pytest.mark.parametrize("bits", BITS)
 def test_earlier_findings_stay_fixed(campaign, bits):
-    """Each file is a former finding; its name describes it."""
+    """Files of earlier findings, which their names describe, cause no new finding."""
     files = sorted((Path(__file__).parent / "found").iterdir())
     counts = dataclasses.replace(campaign, bits=bits).fuzz(files)
     assert counts["inputs"] >= len(files) > 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How campaigns run: they resume where they stopped, and report their results."""
+"""Campaigns resume where they stopped, and report their results."""
 
 import json
 

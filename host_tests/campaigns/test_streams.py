@@ -28,7 +28,7 @@ def test_corpus_has_all_npus_and_memory_modes(small_corpus):
 
 
 def test_accepted_streams_stay_inside_and_both_builds_agree(campaign):
-    """Vela's streams run, nearly all to their end; then changed ones."""
+    """Vela's streams run, nearly all to their end; changed ones stay inside their memory."""
     vela = campaign.fuzz(sorted((campaign.corpus / "streams").iterdir()))
     assert vela["accepted"] == vela["inputs"]
     assert vela["completed"] > 0.9 * vela["inputs"]
@@ -41,7 +41,7 @@ def test_accepted_streams_stay_inside_and_both_builds_agree(campaign):
 def test_without_the_verifier_streams_leave_their_regions(campaign):
     counts = campaign.run(1, 0, 2_000, UNVERIFIED="1")
     assert counts["outside"] > 100
-    # The verifier reports only what it has walked; a rejected stream writes more.
+    # The verifier reports only the writes of commands before the one that it rejects.
     assert counts["unreported"] > 100
 
 

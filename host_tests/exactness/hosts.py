@@ -20,7 +20,7 @@ from host_tests.kit.reference_cases import outputs_of
 from host_tests.modules.ethosu.runtime import run_model
 
 Rows = Iterable[Sequence[Array]]
-# Gets a fixture by its name.
+# A function that returns a fixture by its name.
 Get = Callable[[str], Any]
 
 
@@ -48,17 +48,17 @@ def runner(where: Any, get: Get, npu: str, model: Path, inputs: Rows, **options:
 
 
 def _on_board(get: Get, npu: str, model: Path, inputs: Rows) -> Rows:
-    """The board of `--port` or `--board`, over its serial line."""
+    """Run on the board of `--port` or `--board`, over its serial line."""
     return runner(get("board"), get, npu, model, inputs)
 
 
 def _emulated(name: str, get: Get, npu: str, model: Path, inputs: Rows) -> Rows:
-    """The emulated board of this name."""
+    """Run on the emulated board of this name."""
     return runner("qemu", get, npu, model, inputs, setup=emulated(name, npu))
 
 
 def _sanitized(get: Get, npu: str, model: Path, inputs: Rows) -> Rows:
-    """Runtime, driver and simulator in a C program under ASan and UBSan."""
+    """Run runtime, driver and simulator in a C program under ASan and UBSan."""
     data = run_model.run(model, inputs, npu=npu)
     ends = describe(model).outputs
     size = sum(end.size for end in ends)

@@ -14,9 +14,9 @@ from host_tests.kit import mixed_models
 from host_tests.kit.reference_cases import Case
 from tools.setup import discs
 
-# Gets a fixture by its name.
+# A function that returns a fixture by its name.
 Get = Callable[[str], Any]
-# Makes a model of this name for an NPU, with options of Vela: the file to run, and its case.
+# A function that makes a model for an NPU with Vela's options: the file to run, and its case.
 Prepare = Callable[[Get, str, str, tuple[str, ...]], tuple[Path, Case]]
 
 # Operators that only rename or copy bytes.
@@ -32,9 +32,9 @@ class TfliteModel:
     extremes: bool = True
     vela: tuple[str, ...] = ()
     on_cpu: bool = False
-    """Vela leaves operators to the CPU."""
+    """Whether Vela leaves operators to the CPU."""
     planned: bool = True
-    """If so, the compiled model is also planned."""
+    """Whether such a compiled model is also planned."""
 
     def file(self, get: Get, name: str) -> Path:
         """The model before Vela."""
@@ -67,7 +67,7 @@ _NETWORKS = {
         "hello_world_int8",
     )
 }
-# TFLite's LSTM has its own tanh and sigmoid: on the extremes the NPU differs (npu_sim/README.md).
+# TFLite's LSTM has its own tanh and sigmoid, so the NPU differs on extremes (npu_sim/README.md).
 _LSTM = {"trained_lstm_int8": TfliteModel(Path("trained_lstm_int8.tflite"), 5, extremes=False)}
 _MIXED = {
     name: TfliteModel(mixed.make, 5, extremes=False, vela=mixed.options, on_cpu=True)

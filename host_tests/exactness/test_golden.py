@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Outputs that board vendors publish with their models, which neither this project nor LiteRT made.
+"""Compares with outputs that board vendors publish, independent of this project and of LiteRT.
 
-Alif's models are compiled, with releases of Vela up to 3.9 among them; Ambiq's are compiled here,
-and one is Vela's raw output for the driver alone.
+Alif's models come compiled, some by releases of Vela up to 3.9. Ambiq's are compiled here, except
+one, which is Vela's raw output for the driver alone.
 """
 
 from pathlib import Path
@@ -20,12 +20,12 @@ from host_tests.kit.reference_cases import outputs_of
 
 ALIF = ("kws_u55_128", "kws_u55_256", "kws_u85_256")
 AMBIQ = ("ad_medium", "kws_micronet_m", "rnnoise")
-NPU = "ethos-u85-256"  # of Ambiq's board
+NPU = "ethos-u85-256"  # the NPU of Ambiq's board
 WHERE = ("sim", "qemu")
 
 
 def check(model: Path, inputs, expected, where: str, npu: str) -> None:
-    """Compare all outputs of one inference, by order of the file."""
+    """Compare all outputs of one inference, in the file's order."""
     graph = ModelFile(model).description
     inputs = [each.reshape(end.shape) for each, end in zip(inputs, graph.inputs, strict=True)]
     (found,) = outputs_of(model, [inputs], where, npu=npu)
@@ -57,7 +57,7 @@ def test_ambiqs_models(golden, emulator_only, tmp_path, name, where):
 
 
 def test_ambiqs_command_stream_on_a_board(golden, emulator_only):
-    """Vela's raw output, by the driver alone."""
+    """The driver alone runs Vela's raw output, and gives the vendor's results."""
     call = vela_raw.read(golden / "ambiq_u85/kws_micronet_m.vela.npz")
     (given,), (expected,) = (ambiq(golden, "kws_micronet_m", end) for end in ("ifm", "ofm"))
     (start,), (end,) = ([each.offset for each in ends] for ends in (call.inputs, call.outputs))

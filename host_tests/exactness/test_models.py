@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models on hosts: every output equals that of the reference, bit by bit.
+"""Every output of models on all hosts equals the reference's, bit by bit.
 
 A new model is a row of models.py, a new host one of hosts.py; ROWS says which run where. The
 simulator on the PC runs all models, one board most kinds. The other hosts share the arithmetic, so
@@ -86,7 +86,7 @@ ROWS = (
     # With operators of the CPU.
     Row("sim", [U55_128], (*MIXED, *LEFT)),
     *(Row("sim", [npu], MIXED) for npu in (U65_256, U85_256)),
-    # The same on one board.
+    # The same models on one board.
     Row("board", [None], (*SMALL, *WAKE_WORDS, *NETWORKS, *MIXED)),
     Row("MPS3_AN547", ["ethos-u55-256"], SMOKE),
     *(
@@ -114,7 +114,7 @@ ROWS = (
 
 
 def cells() -> list[object]:
-    """All cells, once each: a slow row omits those of a quick one."""
+    """List all cells once; a slow row omits those of a quick one."""
     parameters = {}
     for row in sorted((row for row in ROWS if row.host in HOSTS), key=lambda row: row.slow):
         for cell in itertools.product([row.host], row.npus, row.models, [row.vela]):
@@ -127,7 +127,7 @@ def cells() -> list[object]:
 
 @pytest.fixture(scope="session")
 def prepared(request):
-    """A compiled model and its case, made once: `prepared(model, npu, options)`."""
+    """Make a compiled model and its case, once each: `prepared(model, npu, options)`."""
 
     @functools.cache
     def make(model, npu, options):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The campaigns on ExecuTorch programs, and their start corpus: a folder of small .pte files.
 
-Delegates inline, in segments and in data files, for each NPU and memory layout, with integer and
-float inputs and outputs, bundles, and CPU operators. libFuzzer mutates the program's tables, a
-delegate's blocks, or its command stream.
+The programs have delegates inline, in segments and in data files, for each NPU and memory layout,
+integer and float inputs and outputs, bundles, and CPU operators. libFuzzer mutates a program's
+tables, a delegate's blocks, or its command stream.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ DELEGATES = "delegates"
 
 
 def corpus() -> Path:
-    """Path of the folder with the folder of programs; made once."""
+    """Return the folder that contains the folder of programs, which is made once."""
     tests = sharing.REPO / "host_tests/modules/ethosu/executorch"
     return sharing.cached(
         "programs", (sharing.tool_sources(), *sorted(tests.glob("*.py")), Path(__file__)), _make
@@ -73,7 +73,7 @@ def _make(folder: Path) -> None:
 
 
 def _apart(model: Path, blob: VelaBinary) -> bytes:
-    """A program with weights in a data file, followed by that file, aligned to 16 bytes."""
+    """Move weights to a data file; returns the program followed by that file, aligned to 16."""
     data = made.quantised_ends(model, made.external(blob, KEY), methods=False).encode()
     return data + bytes(-len(data) % 16) + program_writer.data_file({KEY: blob.weights})
 

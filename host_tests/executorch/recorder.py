@@ -30,18 +30,18 @@ if os.environ.get("ETHOSU_UNTRAINED"):
 
 
 def case_name(node):
-    """Without the folder of the installation."""
+    """Return a case's name without the folder of the installation."""
     return node[node.index("backends/arm/test") :] if "backends/arm/test" in node else node
 
 
 def unconditional(item, mark):
-    """Marks that hold everywhere; others skip a test without the FVP."""
+    """Return marks that apply everywhere; others skip a test without the FVP."""
     return [m for m in item.iter_markers(mark) if "condition" not in m.kwargs and not m.args]
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Marked cases first, then the first ones of each function, without those recorded before."""
+    """Put marked cases first, then each function's first ones; drop cases recorded before."""
     done = {json.loads(line)["case"] for line in LOG.read_text().splitlines()}
     ranked, seen = [], {}
     for item in items:

@@ -29,8 +29,8 @@ from ethosu_tools.base.library import ffi
 from ethosu_tools.model import ModelFile, Tensor
 from ethosu_tools.sim.simulation import Simulation
 
-LOG = "ETHOSU_STAND_IN_LOG"  # variable: the file to which each run adds a line
-LIMITS = "ETHOSU_STAND_IN_LIMITS"  # variable: "no" runs what the tests' runners refuse
+LOG = "ETHOSU_STAND_IN_LOG"  # names the file to which each run adds a line
+LIMITS = "ETHOSU_STAND_IN_LIMITS"  # with "no", runs what the tests' runners refuse
 MIB = 2**20
 # Memory of an FVP after its start: fill1 and fill2 of `--list-params`, as bytes.
 UNCLEARED = bytes.fromhex("cfdfdfdfdfdfdfcf")
@@ -71,13 +71,13 @@ _U55 = _BOTH | {
     )
 }
 _U85 = _BOTH | {f"aten::{name}" for name in ("full_like", "bmm", "scalar_tensor", "index", "copy_")}
-# Operators of the runner "with portable operators"; the other one has only the ends.
+# Operators of the runner "with portable operators"; the other has only conversions at the ends.
 OPERATORS = {
     "u55": _U55 | {"dim_order_ops::_clone_dim_order"},
     "u65": _U55 | {"dim_order_ops::_clone_dim_order"},
     "u85": _U85,
 }
-# Handled by ExecuTorch's core, in each runner.
+# ExecuTorch's core handles these in each runner.
 _CORE = "executorch_prim::"
 
 
@@ -126,7 +126,7 @@ def parse(name: str, words: Sequence[str]) -> Command:
 
 
 def check_limits(command: Command, file: ModelFile) -> None:
-    """Refuse what the runner of the tests refuses."""
+    """Refuse programs that the tests' runner refuses."""
     methods = file.methods
     calls = file.calls(list(methods).index("forward"))
     scratch = max((call.operator.scratch_bytes for call in calls), default=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The stand-in for the FVP, the selection and the table; tests that pretend to be ExecuTorch's."""
+"""Tests the FVP's stand-in, the selection and the table, with fake tests of ExecuTorch."""
 
 import json
 import shlex
@@ -20,7 +20,7 @@ U55, U85 = "FVP_Corstone_SSE-300_Ethos-U55", "FVP_Corstone_SSE-320"
 
 
 def words(folder, inputs, fvp=U55, portable=False):
-    """The command line that ExecuTorch's runner_utils.py gives."""
+    """Return the command line that ExecuTorch's runner_utils.py writes."""
     line = " ".join(["executor_runner -m program.pte -o out", *(f"-i {name}" for name in inputs)])
     prefix = "mps4_board.subsystem." if fvp == U85 else ""
     parameters = {
@@ -37,7 +37,7 @@ def words(folder, inputs, fvp=U55, portable=False):
 
 @pytest.fixture
 def run(tmp_path, capsys, monkeypatch):
-    """Runs a program on the stand-in: exit code, what it printed, and the outputs."""
+    """Run a program on the stand-in; returns exit code, printed text, and outputs."""
     monkeypatch.delenv(stand_in.LOG, raising=False)
 
     def run(program, arrays, **options):
@@ -172,7 +172,7 @@ def test_the_table_counts_each_generation_and_names_causes():
 
 
 def test_the_last_attempt_at_a_test_counts():
-    """pytest repeats tests with the mark `flaky`."""
+    """The last attempt counts when pytest repeats a test with the mark `flaky`."""
     rows = [row("failed", error="AssertionError: differs"), row("passed")]
     [(_, found, _)] = verdicts.judge(rows, [{"test": rows[0]["test"], **RAN}])
     assert found == verdicts.AGREED
@@ -241,7 +241,7 @@ def test_tests_run_unmodified_and_go_on_where_they_stopped(tmp_path, capfd, monk
 
 @pytest.mark.parametrize("executable", ["true", "false", "none"])
 def test_no_verdict_is_an_error(tmp_path, monkeypatch, executable):
-    """A Python without ExecuTorch, or none; and one that finds a folder without tests."""
+    """A Python that is missing, or lacks ExecuTorch or its tests, is an error."""
     python = {"none": tmp_path / "none", "false": sys.executable, "true": tmp_path / "python"}
     stand_ins.program(tmp_path / "python", f"import sys; print({str(tmp_path)!r}); sys.exit(0)\n")
     monkeypatch.setenv("EXECUTORCH_PYTHON", str(python[executable]))

@@ -13,7 +13,7 @@ from typing import Any
 Row = Mapping[str, Any]
 
 GENERATIONS = ("u55", "u65", "u85")
-# Verdicts, with what they say about the NPU.
+# Verdicts and their meanings for the NPU.
 AGREED, AGREED_WRONG = "agreed: passes", "agreed: wrong, as marked"
 REFUSED, DISAGREED = "refused", "disagreed"
 LENIENT = "passes, though its mark allows it to be wrong"
@@ -27,13 +27,13 @@ ORDER = (AGREED, AGREED_WRONG, LENIENT, REFUSED, DISAGREED, SKIPPED, NO_DEVICE, 
 
 
 def generation(row: Row) -> str:
-    """The NPU of a case, from its name."""
+    """Return the NPU of a case, from its name."""
     found = re.search("u55|u65|u85", row["case"].rpartition("::")[2])
     return found[0] if found else "none"
 
 
 def verdict(row: Row, runs: list[Row]) -> tuple[str, str]:
-    """Verdict and cause of a case; `runs`: what the stand-in did for it, the last one counts."""
+    """Return a case's verdict and cause; the last of the stand-in's `runs` counts."""
     refusal = runs[-1]["refused"] if runs else None
     marked = bool(row["wrong"])
     if row["outcome"] == "passed":
@@ -50,7 +50,7 @@ def verdict(row: Row, runs: list[Row]) -> tuple[str, str]:
 
 
 def judge(rows: Iterable[Row], runs: Iterable[Row]) -> list[tuple[Row, str, str]]:
-    """Each case with its verdict and cause; the last row of a test that was run again counts."""
+    """Judge each case; the last row of a repeated test counts."""
     by_test: dict[str, list[Row]] = {}
     for run in runs:
         by_test.setdefault(run["test"], []).append(run)
@@ -61,7 +61,7 @@ def judge(rows: Iterable[Row], runs: Iterable[Row]) -> list[tuple[Row, str, str]
 
 
 def table(judged: Iterable[tuple[Row, str, str]]) -> str:
-    """Cases by verdict and generation, in Markdown; then the causes of what did not agree."""
+    """Format cases by verdict and generation, in Markdown, and the causes of disagreements."""
     judged = list(judged)
     counts = Counter((found, generation(row)) for row, found, _ in judged)
     lines = ["| verdict | U55 | U65 | U85 |", "| --- | ---: | ---: | ---: |"]
@@ -79,6 +79,6 @@ def table(judged: Iterable[tuple[Row, str, str]]) -> str:
 
 
 def _cause(text: str) -> str:
-    """One line, in which numbers of instructions do not matter."""
+    """Return the cause in one line, without numbers of instructions."""
     line = next((each for each in text.splitlines() if each.strip()), "no reason given")
     return re.sub(r"instruction \d+", "an instruction", line)[:200]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The firmware with its UART; on stock QEMU without an NPU if it has the machine."""
+"""Fixtures that run the firmware with its UART, on stock QEMU if that has the machine."""
 
 import contextlib
 import os
@@ -40,7 +40,7 @@ class Uart:
 
 @contextlib.contextmanager
 def start(firmware: Path, *options: str) -> Iterator[Uart]:
-    """Run a firmware on QEMU; *options are additional QEMU options."""
+    """Run a firmware on QEMU with additional options."""
     command = [find_qemu(), "-machine", "mps3-an547", "-kernel", str(firmware), *options]
     command += ["-serial", "pty", "-monitor", "none", "-display", "none"]
     with contextlib.ExitStack() as stack:
@@ -94,7 +94,7 @@ def build(variant: str, *options: str) -> Path:
 
 @pytest.fixture(scope="session")
 def proven(compiled, small_models, tmp_path_factory) -> Callable[[str], bytes]:
-    """Compiles the small model with its own test: `proven("ethos-u55-64")`."""
+    """Compile the small model with its self-test: `proven("ethos-u55-64")`."""
 
     def make(npu: str) -> bytes:
         path = tmp_path_factory.mktemp("proven") / "small_cnn.tflite"
@@ -107,13 +107,13 @@ def proven(compiled, small_models, tmp_path_factory) -> Callable[[str], bytes]:
 
 @pytest.fixture(scope="session")
 def firmware() -> Path:
-    """The image of the board under test."""
+    """Return the image of the board under test."""
     return paths.firmware(boards.chosen().name)
 
 
 @pytest.fixture(scope="module")
 def stock(board_npu: str, firmware: Path) -> Iterator[Uart]:
-    """One firmware per test module; without our plugin, unless it provides the machine."""
+    """Start a firmware per test module, without our plugin unless the machine needs it."""
     if boards.chosen().qemu.machine == "none":
         with Machine(emulated(npu=board_npu, console="uart")) as machine:
             held = os.open(machine.port, os.O_RDWR | os.O_NOCTTY)
@@ -126,7 +126,7 @@ def stock(board_npu: str, firmware: Path) -> Iterator[Uart]:
 
 @pytest.fixture
 def uart_board(stock) -> Iterator[Board]:
-    """The same at its raw REPL, right after a soft reset."""
+    """Return `stock` at its raw REPL, right after a soft reset."""
     with stock.board() as board:
         board.soft_reset()
         yield board

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Copies of an image with one value changed in one of its tables."""
+"""Makes copies of an image with one value changed in a table."""
 
 import struct
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Module math, and conversions of 64-bit integers, compared with those of this machine."""
+"""Compares module math and conversions of 64-bit integers with those of this machine."""
 
 import ctypes
 import json
@@ -20,8 +20,8 @@ double l2d_here(int64_t value) { return (double)value; }
 float ul2f_here(uint64_t value) { return (float)value; }
 float l2f_here(int64_t value) { return (float)value; }
 """
-# Range of the argument, and largest distance in units of the last place from the result of the C
-# library here.
+# Range of the argument, and largest error in units of the last place, relative to this machine's C
+# library.
 FUNCTIONS = {
     "acos": (-1, 1, 1),
     "acosh": (1, 1e6, 2),
@@ -85,7 +85,7 @@ def test_a_64_bit_integer_is_rounded_as_here(conversions, name):
         function.restype = ctypes.c_double if name.endswith("d") else ctypes.c_float
     numbers = random.Random(1)
     values = [numbers.getrandbits(64) >> numbers.randrange(64) for _ in range(20_000)]
-    # Halfway between two numbers, and next to it.
+    # Integers halfway between two floats, and their neighbours.
     for bit in range(64):
         for width in (24, 25, 53, 54):
             if bit >= width:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""firmware/board.py: its output for a board.toml, and its errors for a wrong one."""
+"""Tests the output of firmware/board.py for a board.toml, and errors for a wrong one."""
 
 import re
 import subprocess
@@ -65,7 +65,7 @@ def program(repo):
 
 @pytest.fixture
 def made(program, tmp_path):
-    """Files of a board that uses every option, and their folder."""
+    """Make the files of a board that uses every option, and return their folder."""
     (tmp_path / "B").mkdir()
     (tmp_path / "B/board.toml").write_text(TOML)
     program.make("B-fast", tmp_path / "B", tmp_path / "out")

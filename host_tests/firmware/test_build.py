@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The firmware build: different MicroPython versions and boards, without repeated work."""
+"""The firmware builds with different MicroPython versions and boards, without repeated work."""
 
 import os
 import re
@@ -33,7 +33,7 @@ def test_nothing_is_built_twice():
 
 
 def test_two_builds_make_mpy_cross_once(repo, tmp_path):
-    """Boards with different objects are built at the same time, and share the compiler."""
+    """Two boards built at the same time share mpy-cross, which is built once."""
     target = tmp_path / "built/mpy-cross"
     (tmp_path / "mpy-cross").mkdir()
     (tmp_path / "mpy-cross/Makefile").write_text(
@@ -46,7 +46,7 @@ def test_two_builds_make_mpy_cross_once(repo, tmp_path):
     assert [each.returncode for each in both] == [0, 0], errors
 
 
-# Prints what it runs, so nothing if all is up to date.
+# make prints the commands that it runs, so nothing if all is up to date.
 _MADE_WITH_THE_COMPILER = """\
 ROOT := {root}
 include {repo}/firmware/releases.mk
@@ -57,14 +57,14 @@ include {repo}/firmware/mpy_cross.mk
 
 
 def test_only_a_pinned_source_keeps_its_compiler(repo, tmp_path):
-    """Another one may change, wherever it is, and be of a release that is pinned."""
+    """An unpinned source may change, so its mpy-cross must be built again."""
     root = tmp_path / "root"
     pinned = root / "build/micropython/1.28.0"
     changing = [root / "build/upstream/main", tmp_path / "mine"]
     (tmp_path / "Makefile").write_text(_MADE_WITH_THE_COMPILER.format(root=root, repo=repo))
 
     def compiler_of(tree):
-        """What was made with it, and what make said."""
+        """Return what the compiler made, and make's output."""
         command = ["make", "-C", tmp_path, f"FIRMWARE_LOCKED={tree}", f"{tree.name}.made"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         return (tmp_path / f"{tree.name}.made").read_text(), done.stdout
@@ -87,7 +87,7 @@ def test_only_a_pinned_source_keeps_its_compiler(repo, tmp_path):
 
 
 def test_a_new_compiler_compiles_the_frozen_code_again():
-    """MicroPython's own script only compares its age with that of the Python sources."""
+    """A new mpy-cross compiles frozen code again; MicroPython's script would not notice."""
     tree = sharing.micropython()
     command = ["make", "-npq", "-C", sharing.REPO / "firmware", f"FIRMWARE_LOCKED={tree}"]
     rules = subprocess.run(command, capture_output=True, text=True, check=False).stdout
@@ -97,7 +97,7 @@ def test_a_new_compiler_compiles_the_frozen_code_again():
 
 
 def test_a_type_too_small_for_the_interrupts_does_not_compile(repo, tmp_path):
-    """Arm's ABI gives an enum the smallest type for its values: 8 bits if none exceeds 127."""
+    """Arm's ABI stores an enum of small values in 8 bits; that is too small, and an error."""
     sources = {name: (repo / "firmware" / name).read_text() for name in ("irq.c", "cpu.h")}
     line = re.search(r"^.*DeviceLast_IRQn.*\n", sources["cpu.h"], re.MULTILINE)[0]
     sources["mpconfigboard.h"] = (repo / "firmware/common/mpconfigboard.h").read_text()
@@ -124,14 +124,14 @@ def _names(kind: str, *files: object) -> set[str]:
 
 
 def test_no_private_name_of_the_c_library_is_used(build_dir):
-    """They are not the same in each release of it. Those of libgcc are documented."""
+    """Private names of the C library change between releases, so the image must not use them."""
     folder = build_dir / "firmware/MPS3_AN547"
     objects = [*folder.rglob("*.o"), *(folder / "common").resolve().rglob("*.o")]
     compiler = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mfloat-abi=hard"]
     libgcc = sharing.run([*compiler, "-print-libgcc-file-name"]).strip()
     known = _names("--defined-only", *objects, libgcc)
     used = _names("--undefined-only", *objects)
-    assert "__aeabi_uldivmod" in used  # libgcc's, with each GCC
+    assert "__aeabi_uldivmod" in used  # documented in libgcc
     wrapped = {name for name in used if name.startswith(("__real_", "__wrap_"))}
     assert used - known - wrapped == set()
 
@@ -139,7 +139,7 @@ def test_no_private_name_of_the_c_library_is_used(build_dir):
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        # No other text is among the names.
+        # Only names are found, no other text.
         (
             "BOARD=NOPE",
             r"Unknown board NOPE; expected one of: MPS3_AN547 [^:]* OPENMV_AE3-M55_HP [^:]*\Z",

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""FAT, as SD cards have it: a block device in Python, and the board's own devices."""
+"""FAT, as on SD cards, works on a block device in Python and on the board's own devices."""
 
 import pytest
 from ethosu_tools.base.errors import RemoteError
 
-# A card in RAM, of which blocks can fail.
+# A card in RAM whose blocks can fail.
 CARD = """
 import errno, os, time, vfs
 class Card:
@@ -33,7 +33,7 @@ LONG = "/sd/a name that is much longer than eight characters, with spaces.text"
 
 @pytest.fixture
 def card(board):
-    """A board with an empty card at /sd; the next soft reset forgets it."""
+    """Return a board with an empty card at /sd, until the next soft reset."""
     board.soft_reset()
     board.exec(CARD)
     yield board
@@ -66,7 +66,7 @@ def test_a_card_is_recognised_when_it_is_mounted_again(card):
 
 
 def test_a_device_of_the_board_can_be_fat(card):
-    """Its blocks have 4,096 bytes; here they are those of a block device in RAM."""
+    """FAT works on blocks of 4,096 bytes, as the board's devices have."""
     card.exec("big = Card(64, 4096)\nvfs.VfsFat.mkfs(big)\nvfs.mount(big, '/big')")
     card.exec("put('/big/file', bytes(range(256)) * 100)")
     assert card.eval("open('/big/file', 'rb').read() == bytes(range(256)) * 100")
@@ -97,7 +97,7 @@ def test_a_card_works_after_an_error_has_passed(card):
 
 
 def test_near_the_recursion_limit_nothing_overflows(card):
-    """A long name takes stack; the deepest call that succeeds comes before RuntimeError."""
+    """Near the recursion limit, long names on FAT raise RuntimeError, and overflow no stack."""
     card.exec(f"open({LONG!r}, 'w').close()")
     card.exec(f"def deep():\n    os.stat({LONG!r})\n    deep()")
     card.exec("try: deep()\nexcept RuntimeError: pass")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Faults give a readable report, then the board works again."""
+"""A fault gives a readable report, then the board works again."""
 
 import pytest
 
@@ -50,7 +50,7 @@ PROGRAMS = {
 
 
 def with_addresses(text: str) -> str:
-    """A text of the table, filled in with addresses of the board under test."""
+    """Fill in a text of the table with addresses of the board under test."""
     image = firmware_image.of()
     code = next(row for row in image.memories if row.cpu == Cpu.CODE)
     registers = [row for row in image.memories if row.cpu == Cpu.REGISTERS]
@@ -64,7 +64,7 @@ CALL = "@micropython.asm_thumb\ndef call(r0):\n bx(r0)\n"
 
 
 def report_after(stock, program: str) -> str:
-    """Output from the fault to the prompt after the reset."""
+    """Return the output from the fault to the prompt after the reset."""
     with stock.terminal() as terminal:
         terminal.write(b"\r\x03\x03\x01")
         terminal.read_until(b"raw REPL; CTRL-B to exit\r\n>")
@@ -90,7 +90,7 @@ def test_report_names_the_location(stock, firmware):
 
 
 def test_a_main_program_that_faults_is_skipped_once(stock):
-    """Otherwise the board would become unreachable."""
+    """A main program that faults at each start must not make the board unreachable."""
     with stock.board() as board:
         board.write_file("main.py", b"import machine\nmachine.mem32[0]\n")
     with stock.terminal() as terminal:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The disk of / and the ROM file system."""
+"""Tests the disk of / and the ROM file system."""
 
 import errno
 import hashlib
@@ -12,7 +12,7 @@ from ethosu_tools.link.board import Board
 from host_tests.kit import firmware_image, ram_disk
 from host_tests.kit.board_models import raised
 
-# The device of /.
+# The device that / is on.
 DISK = """
 import machine
 try: disk = machine.Flash()
@@ -83,7 +83,7 @@ finally:
     ],
 )
 def test_accesses_beyond_the_disk_are_rejected(board, access):
-    """A file system gets a negative errno."""
+    """A file system gets a negative errno for an access beyond the disk."""
     board.exec(DISK + "count, size = disk.ioctl(4, 0), disk.ioctl(5, 0)")
     assert board.eval(access) == -errno.EINVAL
 
@@ -104,7 +104,7 @@ def test_accesses_beyond_the_disk_are_rejected(board, access):
     ],
 )
 def test_rom_ioctl_refuses_what_it_cannot_do(board, arguments, expected):
-    """A board that cannot write its ROM reports it before any other error."""
+    """rom_ioctl returns errors for wrong requests; a read-only ROM is reported first."""
     call = f"__import__('vfs').rom_ioctl({arguments})"
     if isinstance(expected, int):
         assert board.eval(call) == expected
@@ -117,7 +117,7 @@ def test_rom_ioctl_refuses_what_it_cannot_do(board, arguments, expected):
 
 @pytest.fixture
 def rom(board, writable_rom):
-    """The board, with functions that deploy an image of one file, and read that file back."""
+    """Return the board, with functions that deploy an image of one file and read the file back."""
     board.exec("""
 import vfs
 ioctl = vfs.rom_ioctl
@@ -144,8 +144,8 @@ def test_an_interrupted_deploy_leaves_the_old_image(rom):
 
 
 def test_a_deploy_must_be_sequential(rom):
-    """Flash can be written once per location, so images cannot have gaps. mpremote stops on an
-    exception and ignores the return value."""
+    """A deploy with a gap or a repeated write raises, because flash can be written only once;
+    mpremote ignores the return value."""
     assert rom.eval("(ioctl(3, 0, 600), ioctl(4, 0, 0, bytes(400)))") == (4, 0)
     for offset in (399, 401):
         said = f"OSError 22 image data for byte {offset}, expected byte 400"
@@ -180,7 +180,7 @@ def test_a_soft_reset_ends_a_deploy(rom):
 
 
 def test_data_at_the_end_of_the_largest_image_is_not_taken_for_a_journal(rom):
-    """It refers to an image in the middle, like the record of an interrupted deploy."""
+    """Image data that looks like the record of an interrupted deploy must not move the image."""
     assert raised(rom, "ioctl(3, 0, len(ioctl(2, 0)) + 1)").startswith("OSError 22 an image")
     rom.exec("""
 import binascii, struct

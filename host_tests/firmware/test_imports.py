@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an import costs, and names that do not exist: disk_names.c answers without littlefs."""
+"""Imports are cheap, because disk_names.c knows without littlefs which names exist."""
 
 import pytest
 from ethosu_tools.boards.setup import emulated
@@ -8,8 +8,8 @@ from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import found
 
-# Any operation on random names, a few in a folder; then each name is looked up in all ways and
-# compared with the folders' lists. A hash of 8 bits finds each of these names a partner.
+# Does random operations on a few names per folder, then looks each name up in all ways and compares
+# with the folders' lists. With a hash of 8 bits, each of these names collides with another.
 EVERY_NAME = """
 import os, random, vfs
 names = ["", "lib/", "lib/sub/", "other/"]
@@ -47,7 +47,7 @@ for _ in range(12):
     compare()
 """
 
-# A device written in Python: reads and writes go to it, not to the board's disk.
+# Mounts a device written in Python, which gets reads and writes instead of the board's disk.
 OTHER_DEVICE = """
 class Device:
     def __init__(self): self.data = bytearray(64 * 512)
@@ -64,13 +64,13 @@ class Device:
 
 @pytest.fixture(scope="module")
 def fresh(emulator_only, board_npu):
-    """A board with an empty disk."""
+    """Return a board with an empty disk."""
     with QemuBoard(Machine(emulated(npu=board_npu))) as board:
         yield board
 
 
 def cost(board, statement):
-    """Instructions of a statement, at the first time after a soft reset."""
+    """Count a statement's instructions, the first time after a soft reset."""
     board.soft_reset()
     board.exec(
         "import emulator\n"
@@ -96,7 +96,7 @@ def cost(board, statement):
     ],
 )
 def test_an_import_is_cheap(fresh, record_property, statement, limit):
-    """Only what a program uses is imported."""
+    """An import costs few instructions, since only what a program uses is imported."""
     count = cost(fresh, statement)
     record_property(statement, count)
     print(f"{statement}: {count} instructions")
@@ -123,7 +123,7 @@ def test_names_of_a_folder_are_relative_to_it(fresh):
 
 
 def test_another_device_at_the_root_has_its_own_names(fresh):
-    """And the board's disk has its own again when it is back."""
+    """Another device at / has its own names, and the board's disk gets its names back after it."""
     fresh.soft_reset()
     fresh.exec("import os, vfs, machine\nopen('on_disk', 'w').close()\nos.stat('on_disk')")
     fresh.exec(

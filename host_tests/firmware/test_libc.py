@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Copies and memset() of the firmware, as the modules struct and framebuf call them."""
+"""Tests the firmware's copies and memset() through the modules struct and framebuf."""
 
 CODE = """
 import framebuf, struct
@@ -28,7 +28,7 @@ def fill():
 
 
 def test_sizes_and_alignments(board):
-    """Nothing outside of the range is written."""
+    """Copies of all sizes and alignments are right, and write nothing outside of the range."""
     board.exec(CODE)
     board.exec("copy_and_clear()")
     board.exec("fill()")

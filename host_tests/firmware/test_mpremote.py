@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stock mpremote against both consoles of the emulated board."""
+"""Stock mpremote works on both consoles of the emulated board."""
 
 import hashlib
 import random
@@ -29,7 +29,7 @@ def machine(request, board_npu) -> Iterator[Machine]:
 
 @pytest.fixture
 def mpremote(machine):
-    """Runs mpremote with these arguments and returns what it printed."""
+    """Run mpremote with these arguments and return its output."""
 
     def run(*arguments: str | Path) -> str:
         command = [*MPREMOTE, "connect", machine.port, *map(str, arguments)]
@@ -41,7 +41,7 @@ def mpremote(machine):
 
 
 def test_a_file_survives_a_round_trip(mpremote, tmp_path):
-    """Files of many mpremote chunks (256 bytes) and disk blocks."""
+    """Files of many mpremote chunks (256 bytes) and disk blocks are copied unchanged."""
     there, back = tmp_path / "there", tmp_path / "back"
     there.write_bytes(random.Random(3).randbytes(FILE_SIZE))
     mpremote("fs", "cp", there, ":big")
@@ -74,7 +74,7 @@ def test_romfs_query_and_deploy(machine, mpremote, tmp_path):
 
 
 def test_romfs_query_reads_an_image_of_ours(board_npu):
-    """Its length is within the first twelve bytes, where mpremote looks for it."""
+    """`mpremote romfs query` finds the length of our images in their first twelve bytes."""
     image = romfs.build({"weights.bin": random.Random(5).randbytes(SIZE), "module.py": b"pass"})
     with Machine(emulated(npu=board_npu), romfs=image) as machine:
         command = [*MPREMOTE, "connect", machine.port, "romfs", "query"]

@@ -13,7 +13,7 @@ from host_tests.kit.firmware_image import Image
 from .conftest import start
 from .patch import patched
 
-# enum ethosu_cache and enum ethosu_cpu_access.
+# Values of enum ethosu_cache and enum ethosu_cpu_access.
 WRITE_BACK, WRITE_THROUGH, NONE = range(3)
 DATA, CODE, ALL, REGISTERS = range(4)
 
@@ -30,7 +30,7 @@ Memory = tuple[int, int, int, int]
 
 @pytest.fixture(scope="module")
 def program(repo, tmp_path_factory) -> Path:
-    """firmware/mpu.c on this machine, with variables as registers."""
+    """Compile firmware/mpu.c for this machine, with variables as registers."""
     program = tmp_path_factory.mktemp("mpu") / "mpu"
     cmsis = sharing.micropython("--cmsis")
     folders = ("firmware", "firmware/common", "modules/ethosu/driver/include")
@@ -72,7 +72,7 @@ def test_a_memory_is_one_region(program, cache, cpu):
     ids=["written", "registers", "again"],
 )
 def test_a_memory_may_be_written_or_be_registers_for_a_while(program, registers, use, attribute):
-    """Code stays executable; the memory after it is unchanged."""
+    """A temporary change keeps code executable, and does not affect the memory after it."""
     memories = (0x20000000, 0x20001000, NONE, CODE), (0x20001000, 0x20002000, NONE, CODE)
     done = _run(program, 8, *memories, address=[0x20000FF0, *registers])
     rows = [[int(word, 16) for word in line.split()] for line in done.stdout.splitlines()]
@@ -100,14 +100,14 @@ def test_more_memories_than_regions_are_refused(program):
     [(0x20000010, 0x20000040), (0x20000000, 0x20000050), (0x20000040, 0x20000040), (0x40, 0x20)],
 )
 def test_bounds_that_no_region_has_are_refused(program, begin, end):
-    """The unit would ignore the low five bits, and protect a different range."""
+    """Bounds must be multiples of 32; otherwise the unit would protect a different range."""
     said = _refused(_run(program, 8, (begin, end, NONE, DATA)))
     assert said == f"memory m0 goes from {begin:#010x} to {end:#010x}, expected multiples of 32"
 
 
 @pytest.mark.parametrize("begin", [0x20000000, 0x20000FE0, 0x1FFFF020])
 def test_overlapping_memories_are_refused(program, begin):
-    """Accessing an address in two regions faults, so the board could not even report it."""
+    """An address in two regions would fault, even while the board reports the error."""
     memories = (0x20000000, 0x20001000, NONE, DATA), (begin, begin + 0x1000, NONE, ALL)
     assert _refused(_run(program, 8, *memories)) == "memories m0 and m1 overlap"
 
@@ -125,7 +125,7 @@ HEAP = "Python's heap, 0x60000000 to 0x60800000 (_gc_heap_start in memory.ld), i
     ],
 )
 def test_the_table_has_the_memories_of_python_and_files(firmware, tmp_path, word, value, message):
-    """The board reports the first one that is missing or inaccessible to the NPU at start-up."""
+    """At start-up, the board reports a memory that is missing or inaccessible to the NPU."""
     copy, image = tmp_path / "firmware.elf", Image(firmware)
     board = image.symbol("ethosu_board")
     row = (image.word(board + 4) - board) // 4  # DDR, where heap, RAM disk and ROM are
@@ -136,7 +136,7 @@ def test_the_table_has_the_memories_of_python_and_files(firmware, tmp_path, word
 
 
 def test_too_many_memories_are_reported_over_the_uart(firmware, tmp_path):
-    """QEMU's Cortex-M55 has 16 regions; the table claims 17 memories."""
+    """A table of 17 memories is reported over the UART, as QEMU's Cortex-M55 has 16 regions."""
     copy = tmp_path / "firmware.elf"
     old = patched(firmware, copy, "ethosu_board", 2, 17)
     assert 5 <= old <= 16, "the board's own count: `memory_count` is the table's third word"

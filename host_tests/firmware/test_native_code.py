@@ -21,7 +21,7 @@ INVALIDATE_CODE = 0x250  # ICIALLU
 
 
 def cache_operations(code: str) -> list[str]:
-    """Cache operations and barriers in a function's disassembly, in order."""
+    """Return the cache operations and barriers in a function's disassembly, in order."""
     kinds = {CLEAN_LINE: "clean", INVALIDATE_CODE: "invalidate"}
     operations = []
     for line in code.splitlines():
@@ -35,7 +35,7 @@ def cache_operations(code: str) -> list[str]:
 
 
 def follow_each_other(operations: list[str], *wanted: str) -> bool:
-    """Does the sequence contain these operations in this order, possibly with others in between?"""
+    """Whether the sequence has these operations in this order, possibly with others between."""
     rest = iter(operations)
     return all(operation in rest for operation in wanted)
 
@@ -49,7 +49,7 @@ def code(firmware: Path) -> str:
 
 
 def test_native_code_is_cleaned_and_old_code_invalidated(code):
-    """Clean, barrier, invalidate, barrier, and flush prefetched instructions."""
+    """Without clean, barrier, invalidate, barrier and a flush, the CPU could run old code."""
     assert "e000ed00" in code, "the base of the registers"
     wanted = ("clean", "dsb", "invalidate", "dsb", "isb")
     assert follow_each_other(cache_operations(code), *wanted), code
@@ -64,7 +64,7 @@ def test_a_missing_operation_is_detected(code, offset):
 
 
 def test_code_of_an_mpy_file_is_relocated_first():
-    """In the source: relocation writes to the code, so it must precede the cleaning."""
+    """Relocation writes to the code, so in MicroPython's source it must precede the cleaning."""
     text = (sharing.micropython() / "py/persistentcode.c").read_text()
     loader = text[text.index("static mp_raw_code_t *load_raw_code(") :]
     relocated = loader.index("mp_native_relocate(&ri, fun_data")

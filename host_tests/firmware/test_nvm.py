@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory written by the firmware, and the driver's record of it."""
+"""The firmware tells the driver about memory that it writes."""
 
 from host_tests.modules.ethosu.driver import cbuild
 
@@ -17,7 +17,7 @@ cleared -1
 
 
 def test_the_driver_forgets_payloads_when_memory_is_written(repo, tmp_path):
-    """A constant payload is identified by its address; a new one there is verified again."""
+    """The driver knows verified payloads by address, so a new one there is verified again."""
     here, firmware = repo / "host_tests/firmware/c", repo / "firmware"
     sources = [here / "nvm.c", firmware / "nvm.c"]
     paths = ["-include", here / "fake_cpu.h", f"-I{firmware}", *cbuild.INCLUDES]

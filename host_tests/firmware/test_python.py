@@ -39,7 +39,7 @@ def test_the_unique_id_is_constant(board):
 
 
 def test_the_heap_is_free(board):
-    """Everything except the memory of this program is free, and half of it is contiguous."""
+    """The whole heap except this program's memory is free, and half of that is contiguous."""
     board.exec("import gc; gc.collect(); free = gc.mem_free(); big = bytearray(free // 2)")
     free, size = board.eval("(free, free + gc.mem_alloc() - len(big))")
     assert free > size * 9 // 10
@@ -73,7 +73,7 @@ asyncio.run(main())
 
 
 def test_a_task_whose_result_was_lost_to_ctrl_c_raises(board):
-    """Between two lines of asyncio's loop a task is done but has no result yet."""
+    """Ctrl-C between two lines of asyncio's loop, when a task is done without a result, raises."""
     with pytest.raises(RemoteError, match="RuntimeError: Ctrl-C lost the result of this task"):
         board.exec("""
 import asyncio
@@ -117,7 +117,7 @@ assert 50 <= time.ticks_diff(time.ticks_ms(), start) < 1000
 
 
 def test_ticks_skipped_by_a_sleep_are_counted(steady_board):
-    """The CPU sleeps throughout, except for soft timers; both clocks include the time."""
+    """Both clocks include the time of a sleep, in which only soft timers wake the CPU."""
     steady_board.exec("""
 import machine, time
 for ms in range(1, 60):
@@ -135,7 +135,7 @@ assert [after - before for before, after in zip(fired, fired[1:])] == [10] * 9, 
 
 @pytest.mark.parametrize("timeout_ms", [-1, 5000])
 def test_streams_written_in_python_are_polled_each_millisecond(steady_board, timeout_ms):
-    """No interrupt announces their data; MicroPython's ports with a tick ask as often."""
+    """Streams without an interrupt are polled each millisecond, as in ports with a tick."""
     steady_board.exec(f"""
 import io, select, time
 class Stream(io.IOBase):
@@ -185,7 +185,7 @@ print(len(poll.poll()), sys.stdin.read(1), end="")
 
 
 def test_an_object_that_cannot_be_registered_is_not_polled(board):
-    """MicroPython's poll() and modify() would crash."""
+    """A failed register() leaves no entry, which would crash poll() and modify()."""
     board.exec("""
 import select, sys
 poll = select.poll()
@@ -218,7 +218,7 @@ assert total(1000) == 499500
 
 
 def test_vector_extension_keeps_its_registers_over_interrupts(board):
-    """Interrupts occur all the time here, while floats are in FPU registers."""
+    """Frequent interrupts must not change floats in FPU registers."""
     board.exec("""
 x = 0.0
 for i in range(100000):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Images whose segments load more than sections, or go elsewhere than to a memory, are refused."""
+"""Images with segments outside of a section or of all memories are refused."""
 
 import subprocess
 from pathlib import Path
@@ -37,7 +37,7 @@ LOST = '.section .lost, "aR"\n.word 1\n'
 
 
 def check(tmp_path: Path, headers: str = "", start: str = "", text: str = TEXT) -> str:
-    """Link with such a script; what the check says."""
+    """Link with a linker script; returns the check's output."""
     (tmp_path / "a.s").write_text(SOURCE)
     (tmp_path / "a.ld").write_text(SCRIPT.format(headers=headers, start=start, text=text))
     image, link_map = tmp_path / "a.elf", tmp_path / "a.map"
@@ -57,7 +57,7 @@ def test_an_image_of_sections_in_memories_is_accepted(tmp_path):
 
 
 def test_headers_in_a_segment_are_refused(tmp_path):
-    """As binutils 2.44 puts them in front of a section by itself."""
+    """Headers in a segment are refused; binutils 2.44 puts them in front of a section."""
     said = check(tmp_path, headers=" FILEHDR PHDRS", start="0x1100 ")
     assert "the segment at 0x1000 (0x" in said and "has more than its sections, which are" in said
 

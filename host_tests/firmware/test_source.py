@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where MicroPython's source comes from, and the error if it is not available."""
+"""MicroPython's source comes from the first place that has it; else there is an error."""
 
 import contextlib
 import hashlib
@@ -31,7 +31,7 @@ def make_tree(tree: Path, text: str = header(VERSION)) -> Path:
 
 @pytest.fixture
 def source(repo, tmp_path, monkeypatch) -> ModuleType:
-    """The fetching script, with an empty build folder and without network access."""
+    """Load the fetching script, with an empty build folder and without network access."""
     module = sharing.script(repo / "firmware/fetch_micropython.py")
     monkeypatch.delenv("MICROPYTHON_DIR", raising=False)
     monkeypatch.setattr(module, "BUILD", tmp_path / "build")
@@ -64,7 +64,7 @@ def test_a_given_tree_has_priority(source, tmp_path, monkeypatch):
 def test_a_given_tree_that_does_not_do_stops_the_build(
     source, tmp_path, monkeypatch, release, asked, said
 ):
-    """Another source in its place would be a surprise."""
+    """A given tree that is unsuitable stops the build; another source would be a surprise."""
     make_tree(source.BUILD / VERSION)
     given = make_tree(tmp_path / "mine", header(release)) if release else tmp_path
     monkeypatch.setenv("MICROPYTHON_DIR", str(given))
@@ -83,7 +83,7 @@ def test_a_given_tree_may_be_of_any_supported_or_newer_release(
 
 
 def test_headers_of_cmsis_are_those_of_a_pinned_release(source, tmp_path, monkeypatch):
-    """A given source need not have them: from 1.29 on they are a submodule."""
+    """CMSIS headers come from a pinned release, since from 1.29 on they are a submodule."""
     pinned = make_tree(source.BUILD / "1.26.1", header("1.26.1"))
     monkeypatch.setenv("MICROPYTHON_DIR", str(make_tree(tmp_path / "mine", header("1.29.0"))))
     assert source.find_cmsis() == pinned / "lib/cmsis/inc"
@@ -142,7 +142,7 @@ def test_unknown_version_names_the_known(source):
 
 @pytest.fixture
 def pin(source, tmp_path, monkeypatch) -> dict[str, str]:
-    """A tarball in a local archive folder, from where the real apt copies it."""
+    """Put a tarball into a local archive folder, from which the real apt copies it."""
     tarball = tmp_path / "micropython.orig.tar.xz"
     with tarfile.open(tarball, "w:xz") as archive:
         archive.add(make_tree(tmp_path / "micropython-1.25.0"), "micropython-1.25.0")
@@ -172,7 +172,7 @@ def test_a_wrong_tarball_is_one_error(source, pin, tmp_path, wrong, said):
 
 
 def test_the_archive_of_this_machine_has_the_pinned_tarball(source, tmp_path):
-    """Through the real apt, from this machine's package source."""
+    """The real apt gets the pinned tarball from this machine's package source."""
     pins = tomllib.loads(source.PINS.read_text())
     for release in {pins["default"], pins["cmsis"]}:
         source.from_debian(pins["release"][release], tmp_path / release)
@@ -187,7 +187,7 @@ def test_two_builds_at_a_time_fetch_once(source):
     def meets(pin: dict, tree: Path) -> None:
         fetched.append(tree)
         with contextlib.suppress(threading.BrokenBarrierError):
-            both.wait(0.5)  # the other one comes here, too, if nothing stops it
+            both.wait(0.5)  # without the lock, the other one gets here, too
         make_tree(tree)
 
     source.SOURCES = (("the only", meets),)
@@ -203,7 +203,7 @@ RELIES_ON = tomllib.loads((sharing.REPO / "firmware/micropython.toml").read_text
 
 
 def test_the_source_has_what_the_product_relies_on(source):
-    """Run with MICROPYTHON_DIR, it names what moved in another release."""
+    """MicroPython's source, also in MICROPYTHON_DIR, has all names that the product relies on."""
     source.check_names(sharing.micropython(), RELIES_ON)
 
 
@@ -225,7 +225,7 @@ def test_a_file_that_moved_is_named(source, tmp_path):
 
 
 def test_each_replaced_function_is_among_them(repo):
-    """Without the name, the linker and the preprocessor would silently replace nothing."""
+    """A replaced function must be listed: if it is renamed, nothing would be replaced, silently."""
     made = (repo / "firmware/Makefile").read_text()
     module = (repo / "modules/ethosu/micropython.mk").read_text()
     replaced = {

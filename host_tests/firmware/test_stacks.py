@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The stacks: how deep their use has been, and that the deepest leaves a margin."""
+"""The firmware reports the deepest use of its stacks, which leaves a margin."""
 
 import zlib
 
@@ -11,12 +11,12 @@ from ethosu_tools.link.emulator.qemu import Machine
 from host_tests.kit import firmware_image, found
 from host_tests.kit.board_models import MODEL
 
-# Free bytes of each stack at its deepest: an interrupt may come there, and pushes 212 of them.
+# Free bytes of each stack at its deepest, where an interrupt may push 212 bytes.
 MARGIN = 1024
-# Depth of a function that calls itself.
+# Finds the depth of a function that calls itself.
 CALLS = 100
 
-# deep(f, up): call f at a depth that leaves only `up` more calls before the recursion limit.
+# deep(f, up) calls f at a depth that leaves only `up` more calls before the recursion limit.
 # Classes, closures and generators recurse, too, each with other C functions in between.
 DEEP = """
 import asyncio, binascii, deflate, gc, hashlib, io, json, machine, os, random, re, struct, sys
@@ -90,7 +90,7 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def own(emulator_only, board_npu, compiled, small_models):
-    """A board of its own: no other test has used its stacks."""
+    """Return a board whose stacks no other test has used."""
     with QemuBoard(Machine(emulated(npu=board_npu))) as board:
         board.write_file(MODEL, compiled(small_models["small_cnn"], board_npu).read_bytes())
         packed = zlib.compress(bytes(range(256)) * 20)
@@ -128,7 +128,7 @@ def test_a_function_can_call_itself_often(own, record_property):
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_limit_of_recursion_leaves_a_margin(own, record_property, case):
-    """With the rest of the stack at each depth: there is an exception, and no overflow."""
+    """At any depth, a call raises an exception before the stack overflows."""
     own.exec(
         f"def case(): fails(lambda: {CASES[case]})\n"
         "for up in range(6):\n"

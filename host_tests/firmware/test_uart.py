@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The console over the UART."""
+"""The console works over the UART."""
 
 import hashlib
 import random
@@ -42,7 +42,7 @@ def flood(board, size: int) -> None:
 
 @pytest.mark.parametrize("size", [12_000, pytest.param(300_000, marks=pytest.mark.slow)])
 def test_nothing_is_lost_at_full_speed(uart_board, size):
-    """More than ring and UART hold, sent while the program is not reading."""
+    """Nothing is lost when more than ring and UART hold arrives while no program reads."""
     flood(uart_board, size)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""MicroPython's own tests and mpremote's own, of the firmware's release, on the emulated board."""
+"""Runs MicroPython's own tests and mpremote's, of the same release, on the emulated board."""
 
 import json
 import os
@@ -28,10 +28,10 @@ FOLDERS = {
     "stress": 12,
     "inlineasm/thumb": 18,
 }
-# It counts how often 0.1 s fit into 0.45 s, and expects the count of CPython: lower on a busy host.
+# This test counts how often 0.1 s fit into 0.45 s; on a busy host, that is less than in CPython.
 LEFT_OUT = "extmod/asyncio_fair.py"
 UNITTEST = Path(__file__).with_name("unittest_of_board.py")
-# How each of its ways to end is counted.
+# How each end of a test is counted.
 ENDS = """
 import unittest
 class Ends(unittest.TestCase):
@@ -59,7 +59,7 @@ OF_MPREMOTE = (
 
 @pytest.fixture(scope="module")
 def upstream() -> Path:
-    """MicroPython's source, with its tests and its mpremote."""
+    """Return MicroPython's source, with its tests and its mpremote."""
     tree = sharing.micropython()
     if not (tree / "tests/run-tests.py").is_file():
         needs.missing(f"NOT TESTED WITH MICROPYTHON'S OWN TESTS: {tree} has none")
@@ -74,7 +74,7 @@ def machine(board_npu: str) -> Iterator[Machine]:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_micropython_s_own_tests_pass(emulator_only, upstream, board_npu, tmp_path, folder):
-    """In extmod by a clock of instructions: machine_soft_timer.py counts what 14 ms contain."""
+    """MicroPython's tests pass; extmod needs a clock of instructions for machine_soft_timer.py."""
     with Machine(emulated(npu=board_npu), repeatable=folder == "extmod") as machine:
         with Board(machine.port) as board:
             install_unittest(board)
@@ -86,7 +86,7 @@ def test_micropython_s_own_tests_pass(emulator_only, upstream, board_npu, tmp_pa
         command += ["-r", tmp_path, "-d", folder, "-e", LEFT_OUT]
         done = subprocess.run(command, cwd=upstream / "tests", capture_output=True, text=True)
     file = tmp_path / "_results.json"
-    assert file.is_file(), done.stdout[-3000:] + done.stderr  # it ended before
+    assert file.is_file(), done.stdout[-3000:] + done.stderr  # the runner failed
     results = json.loads(file.read_text())["results"]
     failed = [name for name, result, *_ in results if result == "fail"]
     passed = [name for name, result, *_ in results if result == "pass"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A `unittest` for the board: as much of it as MicroPython's own tests use.
+"""A `unittest` for the board, with the parts that MicroPython's own tests use.
 
-It prints a line for each test, and the end that MicroPython's run-tests.py looks for after them.
+It prints a line for each test, then the ending that MicroPython's run-tests.py looks for.
 """
 
 import sys

@@ -28,7 +28,7 @@ class Value:
     dtype: str
     scale: float
     zero_point: int
-    low: int  # smallest and largest input value of a graph input
+    low: int  # least and largest value of a graph input
     high: int
 
     @property
@@ -41,7 +41,7 @@ class Value:
 
 
 def limits(dtype: str) -> tuple[int, int]:
-    """Smallest and largest value drawn for a type."""
+    """Return the smallest and largest value drawn for a type."""
     if dtype in ("bool", "int32", "int64"):
         return (0, 1) if dtype == "bool" else (-1000, 1000)
     return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
@@ -71,7 +71,7 @@ class Builder:
         self.standalone: set[int] = set()  # not to be reshaped or put into a larger tensor
         self.internal: set[int] = set()  # not to be an output of the graph
         self.without_table: set[int] = set()  # not to be read by an operator with a table
-        self._weights: set[bytes] = set()  # of operators and of groups so far
+        self._weights: set[bytes] = set()  # weights of operators and groups so far
         self._pool: list[Value] = []
         self._used: set[int] = set()
 
@@ -83,14 +83,14 @@ class Builder:
     # --- values ---------------------------------------------------------------
 
     def scale(self) -> float:
-        """A quantisation scale between 1/256 and 1/8; powers of two are the simplest."""
+        """Draw a quantisation scale from 1/256 to 1/8; powers of two are the simplest."""
         scale = 2.0 ** self.draws.integer(-8, -4)
         if self.draws.chance(80):
             scale *= 1 + self.draws.integer(1, 999) / 1000
         return float(np.float32(scale))
 
     def zero_point(self, dtype: str) -> int:
-        """A zero point that TFLite allows for the type."""
+        """Draw a zero point that TFLite allows for the type."""
         if dtype not in ("int8", "uint8"):
             return 0
         kind = self.draws.integer(0, 3)
@@ -108,7 +108,7 @@ class Builder:
         low: int | None = None,
         high: int | None = None,
     ) -> Value:
-        """A new input of the graph."""
+        """Add an input to the graph."""
         value = self.tensor(shape, dtype, scale, zero_point, "input")
         if low is not None:
             value = replace(value, low=low)
@@ -126,14 +126,14 @@ class Builder:
         zero_point: int | None = None,
         name: str = "t",
     ) -> Value:
-        """A tensor without data; quantisation is drawn unless given."""
+        """Add a tensor without data; quantisation is drawn unless given."""
         shape = tuple(int(size) for size in shape)
         if np.prod(shape) > MAX_ELEMENTS:
             raise UnsuitableError(f"{shape} is too large")
         scale = self.scale() if scale is None else float(np.float32(scale))
         zero_point = self.zero_point(dtype) if zero_point is None else zero_point
         name = f"{name}{len(self.graph.tensors)}"
-        # As converters write it: booleans have no quantisation.
+        # Booleans have no quantisation, as converters write them.
         index = self.graph.tensor(
             name, shape, dtype, None if dtype == "bool" else scale, zero_point
         )
@@ -141,7 +141,7 @@ class Builder:
         return Value(index, shape, dtype, scale, zero_point, low, high)
 
     def variable(self, shape: Sequence[int], dtype: str, scale: float, zero_point: int) -> Value:
-        """A tensor that keeps its values between inferences."""
+        """Add a tensor that keeps its values between inferences."""
         index = self.graph.tensor("state", shape, dtype, scale, zero_point, variable=True)
         return Value(index, tuple(shape), dtype, scale, zero_point, 0, 0)
 
@@ -152,7 +152,7 @@ class Builder:
         zero_point: int = 0,
         axis: int = 0,
     ) -> Value:
-        """A tensor with data."""
+        """Add a tensor with data."""
         name = f"c{len(self.graph.tensors)}"
         if array.dtype == bool:
             scale = None
@@ -161,7 +161,7 @@ class Builder:
         return Value(index, array.shape, array.dtype.name, first, zero_point, 0, 0)
 
     def integers(self, *numbers: int) -> Value:
-        """A constant int32 vector: shapes, axes, paddings."""
+        """Add a constant int32 vector: shapes, axes, paddings."""
         return self.constant(np.array(numbers, np.int32))
 
     def use_once(self, weights: np.ndarray) -> None:
@@ -172,14 +172,14 @@ class Builder:
         self._weights.add(weights.tobytes())
 
     def random_data(self, shape: Sequence[int], dtype: str) -> np.ndarray:
-        """Random values of a type."""
+        """Draw random values of a type."""
         low, high = limits(dtype)
         return self.draws.rng().integers(low, high, tuple(shape), dtype, endpoint=True)
 
     def random_constant(
         self, shape: Sequence[int], dtype: str, scale: float | None = None, zp: int | None = None
     ) -> Value:
-        """A quantised constant of random values."""
+        """Add a quantised constant of random values."""
         data = self.random_data(shape, dtype)
         scale = self.scale() if scale is None else scale
         return self.constant(data, scale, self.zero_point(dtype) if zp is None else zp)
@@ -196,7 +196,7 @@ class Builder:
         shape: tuple[int, ...] | None = None,
         avoid: Collection[int] = (),
     ) -> Value:
-        """A value for an operator: one of the graph's, or a new input (of `shape`, if given).
+        """Pick a value for an operator: one of the graph's, or a new input (of `shape`, if given).
 
         The graph's values with indices in `avoid` are not used.
         """
@@ -213,7 +213,7 @@ class Builder:
             and value.index not in avoid
             and accept(value)
         ]
-        # The newest first: chains are the simplest graphs.
+        # The newest comes first, because chains are the simplest graphs.
         if fits and not self.draws.chance(10):
             return self.draws.choice(fits[::-1])
         if shape is None:
@@ -221,11 +221,11 @@ class Builder:
         return self.input(shape, self.dtype(dtypes))
 
     def dtype(self, dtypes: Sequence[str]) -> str:
-        """One of the types, for a new input."""
+        """Draw one of the types, for a new input."""
         return self.draws.choice(dtypes)
 
     def shape(self, rank: int, batch: bool = False, largest: int = 24) -> tuple[int, ...]:
-        """A shape: N, H, W, C, or its last dimensions for lower ranks."""
+        """Draw a shape: N, H, W, C, or the last dimensions for lower ranks."""
         draws = self.draws
         depth = draws.size(48)
         sides = [draws.size(largest) for _ in range(rank - 1)]
@@ -256,18 +256,18 @@ class Builder:
         return len(self._more_graphs)
 
     def pick_to_reshape(self, **conditions: Any) -> Value:
-        """A value that only one operator reads, in another shape."""
+        """Pick a value that only one operator reads, in another shape."""
         # Vela defect: shared-between-shapes
         x = self.pick(avoid=self._used | self.standalone, **conditions)
         self.reshaped.add(x.index)
         return x
 
     def activation(self) -> int:
-        """A fused activation function."""
+        """Draw a fused activation function."""
         return self.draws.choice((NONE, NONE, RELU, RELU6, RELU_N1_TO_1))
 
     def finish(self) -> bytes:
-        """The file: unused values become outputs, and sometimes others do."""
+        """Encode the file: unused values, and sometimes others, become outputs."""
         fed = {value.index for value in self.inputs}
         made = [value for value in self._pool if value.index not in fed]
         outputs = [value.index for value in made if value.index not in self._used]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One case: a graph, Vela's options for it, and its inputs."""
+"""Makes a case: a graph, Vela's options, and inputs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Case:
 def make(
     seed: int | None = None, choices: Sequence[int] | None = None, family: Family = U55_U65
 ) -> Case:
-    """The case of a seed, or of a recorded sequence of choices, for a family of NPUs.
+    """Make the case of a seed, or of a recorded sequence of choices, for a family of NPUs.
 
     Consecutive seeds start with consecutive operators of the table, so that every operator gets
     used.
@@ -84,7 +84,7 @@ def of_operator(
     output: tuple[str, float | None, int],
     options: str | None = None,
 ) -> Case:
-    """One operator on an Ethos-U85 with these inputs, and the type of its output."""
+    """Make an operator on an Ethos-U85 with these inputs and this output type."""
     graph = Graph("main")
     for array, quantisation in zip(feed, quantisations, strict=True):
         name = f"x{len(graph.inputs)}"
@@ -123,7 +123,7 @@ def _add(b: Builder, family: Family, name: str) -> None:
 def feeds(
     rng: np.random.Generator, inputs: Sequence[Value], as_unsigned: bool
 ) -> tuple[tuple[np.ndarray, ...], ...]:
-    """Random arrays, and the extremes: all minimum, all maximum, all zero."""
+    """Make random arrays, and the extremes: all minimum, all maximum, all zero."""
     kinds = ("random",) * _RANDOM_FEEDS + ("low", "high", "zero")
     rows = (tuple(_array(rng, value, kind) for value in inputs) for kind in kinds)
     return tuple(tuple(map(unsigned.raised, row)) if as_unsigned else row for row in rows)

@@ -20,7 +20,7 @@ from host_tests.kit import isolated
 from . import coverage, vela
 from .case import Case
 
-# Operators that may stay on the CPU because they compute nothing there.
+# Operators that may stay on the CPU, because they compute nothing.
 _FREE = {"CALL_ONCE", "RESHAPE", "VAR_HANDLE"}
 
 
@@ -38,7 +38,7 @@ class Verdict(Enum):
 
     @property
     def failed(self) -> bool:
-        """The model is wrong, or violates an invariant."""
+        """Whether the model is wrong, or violates an invariant."""
         return self in (Verdict.DIFFERS, Verdict.FAULT, Verdict.DIED)
 
 
@@ -78,9 +78,9 @@ class Result:
 
 
 def check(case: Case, *, here: bool = False) -> Result:
-    """Run a case: LiteRT and Vela have their own processes, our model a child of this one.
+    """Run a case; LiteRT, Vela and our model each run in a process of their own.
 
-    `here`: our model runs in this process.
+    With `here`, our model runs in this process.
     """
     try:
         expected = reference(case)
@@ -112,7 +112,7 @@ def _check(case: Case, compiled: vela.Compiled, expected: list[list[np.ndarray]]
 
 
 def reference(case: Case) -> list[list[np.ndarray]]:
-    """LiteRT's outputs for all feeds."""
+    """Compute LiteRT's outputs for all feeds."""
     oracle = Oracle(case.model)
     return [oracle.step(feed) for feed in case.feeds]
 
@@ -133,7 +133,7 @@ def simulate(case: Case, result: Result) -> Result:
 
 
 def _judge(case: Case, result: Result) -> tuple[Verdict, str]:
-    """Whether differences are within the bound of an operator."""
+    """Judge whether differences are within the bound of an operator."""
     for operator in case.operators:
         if result.largest <= BOUNDS.get(operator, 0):
             return Verdict.BOUNDED, f"{operator}: by up to {result.largest}"
@@ -152,7 +152,7 @@ def _compare(expected: list[list[np.ndarray]], found: list[list[np.ndarray]]) ->
 
 
 def _general(text: str) -> str:
-    """The reason without this case's numbers, so that equal reasons can be counted."""
+    """Remove this case's numbers from a reason, so that equal reasons can be counted."""
     return re.sub(r"-?\d+", "#", text)[:160]
 
 

@@ -20,7 +20,7 @@ OPERATIONS = ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "RESIZE")  # on featur
 
 # Parameter and payload of the last command that set each register.
 State = Mapping[str, tuple[int, int]]
-# The uses of an operation with this parameter.
+# A function that names the uses of an operation with this parameter.
 Ways = Callable[[int, State], Iterator[str]]
 
 NAMES = {
@@ -31,12 +31,12 @@ NAMES = {
 
 
 def operators(model: bytes) -> Counter[str]:
-    """The operators of a compiled model's main graph, by name."""
+    """Count the operators of a compiled model's main graph, by name."""
     return Counter(operator.name for operator in parse(model)[0].operators)
 
 
 def commands(stream: bytes) -> Iterator[tuple[str, int, int]]:
-    """Name, parameter and payload of each command."""
+    """Yield name, parameter and payload of each command."""
     for command in streams.commands(stream):
         yield NAMES[command.code], command.param, command.payload or 0
 
@@ -44,7 +44,7 @@ def commands(stream: bytes) -> Iterator[tuple[str, int, int]]:
 def operations(
     model: bytes, names: Mapping[str, object] | tuple[str, ...] = OPERATIONS
 ) -> Iterator[tuple[str, int, State]]:
-    """Opcode, mode and registers (parameter, payload) of every operation with these names."""
+    """Yield opcode, mode and registers (parameter, payload) of operations with these names."""
     for call in streams.npu_calls(model):
         state: dict[str, tuple[int, int]] = {}
         for name, mode, payload in commands(call.stream):
@@ -138,7 +138,7 @@ _UPSCALE = ("", "nearest", "zeros", "?")
 
 
 def param_of(state: State, name: str) -> int:
-    """The parameter of the command that set a register."""
+    """Return the parameter of the command that set a register."""
     return state.get(name, (0, 0))[0]
 
 
@@ -152,7 +152,7 @@ def _type(precision: int, width: int) -> str:
 
 
 def _kernel(state: State) -> Iterator[str]:
-    """Features of all operations on feature maps."""
+    """Yield features of all operations on feature maps."""
     ifm, ofm = param_of(state, "IFM_PRECISION"), param_of(state, "OFM_PRECISION")
     yield f"ifm {_type(ifm, ifm >> 2 & 3)}"
     yield f"ofm {_type(ofm, ofm >> 1 & 3)}"
@@ -178,7 +178,7 @@ def _kernel(state: State) -> Iterator[str]:
 
 
 def _window(_mode: int, state: State) -> Iterator[str]:
-    """Features of operations with a sliding window."""
+    """Yield features of operations with a sliding window."""
     yield from _kernel(state)
     stride = param_of(state, "KERNEL_STRIDE")
     x, y = (stride & 1) + (stride >> 6 & 1) * 2 + 1, (stride >> 1 & 1) + (stride >> 9 & 1) * 2 + 1
@@ -221,7 +221,7 @@ def _dma(_mode: int, state: State) -> Iterator[str]:
 
 
 def plain(param: int, _state: State) -> Iterator[str]:
-    """The parameter."""
+    """Return the parameter unchanged."""
     yield str(param)
 
 

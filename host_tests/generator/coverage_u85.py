@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Collects the features of a model compiled for Ethos-U85, as coverage.py does for the others.
 
-Feature: operation, mode, and one way in which it is used: "POOL SUM transpose CHW".
+A feature is an operation, its mode, and one use: "POOL SUM transpose CHW".
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def features(model: bytes) -> Counter[str]:
 
 
 def _kernel(_mode: int, state: State) -> Iterator[str]:
-    """Features of all operations on feature maps."""
+    """Yield features of all operations on feature maps."""
     ifm, ofm = param_of(state, "IFM_PRECISION"), param_of(state, "OFM_PRECISION")
     yield f"ifm {8 << (ifm >> 2 & 3)}"
     yield f"ofm {8 << (ofm >> 1 & 3)}"

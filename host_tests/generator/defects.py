@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Known defects of Vela 5.2, each with a small graph that it compiles wrongly (known_defects/).
+"""Known defects of Vela 5.2, each with a small graph that Vela compiles wrongly (known_defects/).
 
 The generator does not draw these graphs: the function that draws the operator avoids them, at a
 comment with the defect's name. test_defects.py shows for each which registers of the compiled graph
@@ -80,11 +80,11 @@ class Defect:
     # Whether the required registers and constants give the right result. If not, operations are
     # missing or memory is planned wrongly, which registers cannot repair.
     repaired: bool
-    memory_mode: str = "Sram_Only"  # of Ethos-U85
+    memory_mode: str = "Sram_Only"  # for Ethos-U85
 
     @property
     def case(self) -> Case:
-        """The graph, not yet compiled, with its inputs."""
+        """Return the graph, not yet compiled, with its inputs."""
         path = _FOLDER / f"{self.name}.tflite"
         on_u85 = "u85" in self.npu
         family, options = (U85, (*_DRAM, self.memory_mode)) if on_u85 else (U55_U65, _EMBEDDED)

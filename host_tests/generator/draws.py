@@ -25,7 +25,7 @@ class Draws:
         self._random = np.random.default_rng(seed)
 
     def integer(self, low: int, high: int, wish: int | None = None) -> int:
-        """A number in low..high; `low` is the simplest. A first run takes the `wish`."""
+        """Draw a number in low..high; `low` is the simplest. A first run takes the `wish`."""
         span = high - low
         if self._replay is None:
             random = int(self._random.integers(0, span + 1))
@@ -38,15 +38,15 @@ class Draws:
         return low + number
 
     def choice(self, options: Sequence[T]) -> T:
-        """One of `options`; the first is the simplest."""
+        """Draw one of `options`; the first is the simplest."""
         return options[self.integer(0, len(options) - 1)]
 
     def chance(self, percent: int) -> bool:
-        """True with this probability in percent; False is the simplest."""
+        """Draw True with this probability in percent; False is the simplest."""
         return self.integer(0, 99) >= 100 - percent
 
     def size(self, high: int, low: int = 1) -> int:
-        """A length in low..high; small ones and multiples of 8 are more frequent."""
+        """Draw a length in low..high; small ones and multiples of 8 are more frequent."""
         kind = self.integer(0, 3)
         if kind < 2:
             return self.integer(low, max(low, high // 4))
@@ -55,5 +55,5 @@ class Draws:
         return max(low, min(high, 8 * self.integer(1, max(1, high // 8))))
 
     def rng(self) -> np.random.Generator:
-        """A generator for bulk data, whose values need not be reduced one by one."""
+        """Return a generator for bulk data, whose values need not be reduced singly."""
         return np.random.default_rng(self.integer(0, 9999))

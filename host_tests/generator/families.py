@@ -23,10 +23,10 @@ class Family:
     generators: Mapping[str, Callable[[Builder], None]]
     alone: frozenset[str]
     never_on_npu: Mapping[str, str]
-    # A Vela switch, and its percentage of the cases; the first one drawn is used.
+    # Vela's switches, and their percentages of the cases; the first one drawn is used.
     switches: Mapping[str, int]
     features: Callable[[bytes], Counter[str]] = coverage.features
-    # uint8 instead of int8; graphs with 16-bit numbers are excluded.
+    # Cases have uint8 instead of int8; graphs with 16-bit numbers are excluded.
     unsigned: bool = False
 
 

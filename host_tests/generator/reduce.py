@@ -14,7 +14,7 @@ MAX_TRIALS = 200
 
 
 def reduce_case(case: Case, result: Result, trials: int = MAX_TRIALS) -> tuple[Case, Result]:
-    """The smallest case found with the same verdict, and its result."""
+    """Return the smallest case found with the same verdict, and its result."""
     progress = True
     while progress and trials > 0:
         progress = False
@@ -36,7 +36,7 @@ def _size(case: Case) -> tuple[int, int, int, tuple[int, ...]]:
 
 
 def _simpler(choices: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Candidates, largest reductions first: without spans, with smaller numbers."""
+    """Yield candidates, largest reductions first: without spans, with smaller numbers."""
     length = len(choices)
     span = length // 2
     while span:
@@ -57,7 +57,7 @@ def _try(choices: Sequence[int], larger: Case, result: Result) -> tuple[Case, Re
         case = cases.make(choices=choices, family=larger.family)
     except UnsuitableError:
         return None
-    # Other operators would be another defect.
+    # With other operators, the defect would be another one.
     if not set(case.operators) <= set(larger.operators):
         return None
     found = check(case)

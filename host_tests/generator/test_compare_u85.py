@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons of numbers of any scales on Ethos-U85.
+"""Tests comparisons of numbers of any scales on Ethos-U85.
 
-Those of int8 are compared with TFLite's. TFLite shifts a number up by 8 bits and scales it with two
-roundings, the NPU with one. Each scaled number differs by at most 1/256, so the comparison may only
-differ if the numbers differ by 2/256 or less.
+Results for int8 are compared with TFLite's, which shifts a number up by 8 bits and scales it with
+two roundings, the NPU with one. Each scaled number differs by at most 1/256, so the comparison may
+only differ if the numbers differ by 2/256 or less.
 
 TFLite compares int16 without the scales, so the NPU is compared with the real numbers.
 """
@@ -28,7 +28,7 @@ SCALES = ((0.0123, 0.0456), (0.9, 0.031), (0.07, 0.07), (0.0039, 0.5))
 
 
 def comparison(kind, scales):
-    """Every pair of int8 numbers."""
+    """Compare every pair of int8 numbers."""
     numbers = np.arange(-128, 128, dtype=np.int8)
     feed = tuple(np.ascontiguousarray(grid)[None] for grid in np.meshgrid(numbers, numbers))
     return case_of(kind, scales, (3, -7), feed)
@@ -44,7 +44,7 @@ WIDE_SCALES = ((0.02, 0.01), (0.0123, 0.0456))
 
 
 def pairs(scales):
-    """Random numbers, and numbers that are nearly equal."""
+    """Draw random numbers, and numbers that are nearly equal."""
     random = np.random.default_rng(3)
     x, other = random.integers(-32768, 32768, (2, 1, 256, 256)).astype(np.int16)
     near = np.rint(x * (scales[0] / scales[1])) + random.integers(-2, 3, x.shape)
@@ -53,14 +53,14 @@ def pairs(scales):
 
 
 @pytest.mark.parametrize("scales", WIDE_SCALES)
-@pytest.mark.parametrize("kind", ["LESS", "GREATER_EQUAL"])  # the others are for the CPU
+@pytest.mark.parametrize("kind", ["LESS", "GREATER_EQUAL"])  # others run on the CPU
 def test_int16_is_compared_as_real_numbers(kind, scales):
     feed = pairs(scales)
     case = case_of(kind, scales, (0, 0), feed)
     with Simulation(vela.compile_case(case).model) as simulation:
         (found,) = simulation.step(feed)
     x, y = (array.astype(float) * scale for array, scale in zip(feed, scales, strict=True))
-    # The NPU scales one of them, to the nearest step.
+    # The NPU scales one of the numbers to the nearest step.
     apart = np.abs(x - y) > max(scales) / 2
     assert np.array_equal(found[apart], getattr(np, kind.lower())(x, y)[apart])
     (tflites,) = Oracle(case.model).step(feed)

@@ -24,19 +24,19 @@ from .operators.convolution import weights
 from .operators.recurrent import _weights as gate
 
 HERE = Path(__file__).parent
-# For these the parameter is compared, not the payload: shifts and whole steps.
+# For shifts and whole steps, the parameter is compared, not the payload.
 PARAMETERS = ("OFM_SCALE", "RESIZE_X_STEP", "RESIZE_Y_STEP")
 
 
 def packed(root):
-    """The file of a model."""
+    """Encode a model."""
     builder = flatbuffers.Builder()
     builder.Finish(root.Pack(builder), b"TFL3")
     return bytes(builder.Output())
 
 
 def with_registers(model, rows):
-    """The model, its command streams with the required registers."""
+    """Set the required registers in a model's command streams."""
     wanted = {(row.operation, row.name): row for row in rows}
     calls = {call.payload: call for call in streams.npu_calls(model)}
     root = schema.ModelT.InitFromPackedBuf(model, 0)
@@ -51,13 +51,13 @@ def with_registers(model, rows):
 
 
 def value(name, command):
-    """The value to which a command sets a register."""
+    """Return the value to which a command sets a register."""
     number = command.payload
     return command.param if number is None or name in PARAMETERS else number
 
 
 def encoded(command, number=None):
-    """The bytes of a command, with another value of the register."""
+    """Encode a command with another value of the register."""
     name, param, payload = coverage.NAMES[command.code], command.param, command.payload
     if number is not None:
         if payload is None or name in PARAMETERS:
@@ -69,7 +69,7 @@ def encoded(command, number=None):
 
 
 def repaired(stream, rows):
-    """The stream with each row's register set to the required value for its operation only."""
+    """Set each row's register in a stream to the required value, for its operation only."""
     at, result, original, current = 0, [], {}, {}
     for command in streams.commands(stream):
         name = coverage.NAMES[command.code]
@@ -92,7 +92,7 @@ def repaired(stream, rows):
 
 
 def found(model, fact):
-    """The wrong values in a compiled graph."""
+    """Return the wrong values in a compiled graph."""
     operations = list(coverage.operations(model))
     graphs = parse(model)
     match fact:
@@ -111,7 +111,7 @@ def found(model, fact):
 
 
 def with_constants(model, facts):
-    """The model with the required constants."""
+    """Put the required constants into a model."""
     content = streams.npu_calls(model)[0].constants
     for fact in facts:
         end = fact.offset + len(fact.required)
@@ -129,7 +129,7 @@ def is_right(model, case):
 
 @pytest.fixture(scope="module", params=DEFECTS, ids=lambda defect: defect.name)
 def compiled(request):
-    """A defect, its case and the compiled result."""
+    """Return a defect, its case and the compiled result."""
     case = request.param.case
     return request.param, case, vela.compile_case(case).model
 
@@ -154,7 +154,7 @@ def test_compiled_graph_shows_it(compiled):
     indirect=True,
 )
 def test_required_registers_give_the_right_result(compiled):
-    """Shows that nothing else is wrong, including the simulator."""
+    """With the required registers, the result is right, so nothing else is wrong."""
     defect, case, model = compiled
     model = with_constants(model, [fact for fact in defect.shows if isinstance(fact, Constant)])
     rows = [fact for fact in defect.shows if isinstance(fact, Register)]
@@ -169,7 +169,7 @@ def test_repair_without_rows_changes_nothing():
 
 
 def test_generator_avoids_each_defect():
-    """A comment or an error in the generator names each; there are no other names."""
+    """A comment or an error in the generator names each defect, and no others."""
     text = "".join(path.read_text() for path in sorted(HERE.rglob("*.py")))
     named = set(re.findall(r"Vela defect: ([a-z0-9-]+)", text))
     assert named == {defect.name for defect in DEFECTS}
@@ -196,7 +196,7 @@ def test_generator_draws_the_weights_of_an_operator_once(draw):
 
 
 def warned(model, folder, capsys, *options):
-    """Warnings of `ethosu compile`."""
+    """Return the warnings of `ethosu compile`."""
     source = folder / "m.tflite"
     source.write_bytes(model)
     command = ["compile", str(source), "-o", str(folder / "m_vela.tflite"), "--json", *options]
@@ -236,7 +236,7 @@ def test_compile_warns_of_an_int32_bias_of_int16(tmp_path, capsys):
     (defect,) = (row for row in DEFECTS if row.name == "int32-bias-of-int16")
     (warning,) = warned(defect.case.model, tmp_path, capsys, "--npu", defect.npu)
     assert warning.startswith("Vela loses the scales of 't") and "a bias of int64" in warning
-    # A record of the other families has room for the whole multiplier.
+    # In the other families, a record has room for the whole multiplier.
     assert warned(defect.case.model, tmp_path, capsys, "--npu", "ethos-u55-128") == []
     options = ("--npu", defect.npu, "--vela=--ignore-ops FULLY_CONNECTED")
     assert warned(defect.case.model, tmp_path, capsys, *options) == []
@@ -246,7 +246,7 @@ def test_compile_warns_of_an_int32_bias_of_int16(tmp_path, capsys):
     "name", ["mirror-pad-of-channels", "padding-of-slice", "transpose-conv-of-slice"]
 )
 def test_compile_names_the_defect_that_a_model_shows(tmp_path, capsys, name):
-    """It runs one random input, and looks up what it may be if values differ."""
+    """compile runs a random input, and names the defects that explain a difference."""
     (defect,) = (row for row in DEFECTS if row.name == name)
     said = warned(defect.case.model, tmp_path, capsys, "--npu", defect.npu)
     assert any(f"a defect of Vela that this model may show: `{name}`: " in each for each in said)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Why ELU differs by one: TFLite fills its table in single precision, Vela in double."""
+"""ELU differs by one because TFLite fills its table in single precision, Vela in double."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SEEDS = (1_823, 3_143, 4_188)
 
 
 def elu(x, scale, out_scale, precision):
-    """The table's entries for steps above the zero point, in steps of the output."""
+    """Compute the table's entries for steps above the zero point, in steps of the output."""
     value = precision(scale) * x.astype(precision)
     value = np.where(value < 0, np.expm1(value), value)
     steps = value * (precision(1) / precision(out_scale))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Why an LSTM layer differs: its gates use the functions of TFLite's TANH and LOGISTIC, exactly.
+"""An LSTM layer differs because its gates use TFLite's TANH and LOGISTIC, exactly.
 
 TFLite's own LSTM kernel computes them differently, in fixed point; that is the only difference.
 """
@@ -21,7 +21,7 @@ LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 FUNCTIONS = {3: "TANH", 4: "LOGISTIC"}
 ADD = ("ELEMENTWISE", 1)
 
-# Vela clamps the sigmoid to this afterwards: TFLite's range.
+# Vela clamps the sigmoid to TFLite's range afterwards.
 RANGE = {"TANH": (-32768, 32767), "LOGISTIC": (11, 32757)}
 
 
@@ -30,7 +30,7 @@ LAYERS = 4
 
 @pytest.fixture(scope="module")
 def layers():
-    """Graphs of one LSTM layer, compiled; Vela crashes on some."""
+    """Return compiled graphs of one LSTM layer; Vela crashes on some."""
     found = []
     for seed in range(list(GENERATORS).index(LSTM), 2_000, len(GENERATORS)):
         case = cases.make(seed)
@@ -44,7 +44,7 @@ def layers():
 
 
 def sums(case, model):
-    """(function, sum, result) of every addition with a function, in stream order."""
+    """Return (function, sum, result) of every addition with a function, in stream order."""
     kinds = list(coverage.operations(model))
     results, rows = {}, []
 
@@ -76,7 +76,7 @@ def sums(case, model):
 
 
 def kernel(function, numbers):
-    """TFLite's operator on numbers in units of 1/4096."""
+    """Run TFLite's operator on numbers in units of 1/4096."""
     feed = (numbers.astype(np.int16)[None],)
     case = cases.of_operator(function, feed, [(1 / 4096, 0)], ("int16", 1 / 32768, 0))
     (result,) = Oracle(case.model).step(feed)

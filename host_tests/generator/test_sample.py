@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A fixed sample of generated graphs of each family: every operator, every mode of the NPU."""
+"""A sample of each family's graphs covers every operator and mode of the NPU, exactly."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -70,7 +70,7 @@ SAMPLES = [
 
 
 def run(seeds, family):
-    """The cases with a graph, and their results."""
+    """Run the cases with a graph; returns them with their results."""
     rows = []
     for seed in seeds:
         try:
@@ -119,7 +119,7 @@ def test_a_stream_that_the_verifier_refuses_is_a_failure(monkeypatch):
 
 @each_sample
 def test_sample_is_exact_and_contains_what_is_required(sample):
-    """One test, because tests that share the rows would compute them in each worker."""
+    """The sample is exact and complete; one test, or each worker would compute the rows."""
     family, rows = sample.family, run(sample.seeds, sample.family)
     assert failures(rows) == []
     exact = sum(result.verdict is Verdict.EXACT for _, result in rows)
@@ -141,7 +141,7 @@ def test_sample_is_exact_and_contains_what_is_required(sample):
 
 
 def check_those_without_npu(sample, rows):
-    """Operators that stay on the CPU, or have no kernel, still do."""
+    """Check that operators listed as on the CPU, or without a kernel, still are."""
     for case, result in rows:
         (name, *others) = case.operators
         if not others and name in sample.family.never_on_npu:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pools as programmed by all Vela releases give TFLite's results."""
+"""Pools give TFLite's results as all Vela releases program them."""
 
 import itertools
 import subprocess
@@ -25,7 +25,7 @@ NPUS = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
 
 
 def make(kind: str, padding: int, npu: str, dtype: str = "int8", stride: int = 1) -> Case:
-    """A single pool at the start of its stream."""
+    """Make a single pool at the start of its stream."""
     kernel = 3
     b = Builder(Draws(replay=()))
     x = b.input((1, 9, 10, 20), dtype, 0.05, 0 if dtype == "int16" else 5)
@@ -41,12 +41,12 @@ def make(kind: str, padding: int, npu: str, dtype: str = "int8", stride: int = 1
 
 
 def verdict(case: Case, model: bytes) -> Result:
-    """The simulator's outputs of a compiled model."""
+    """Return the simulator's outputs of a compiled model."""
     return simulate(case, Result(Verdict.EXACT, compiled=model, expected=reference(case)))
 
 
 def scaled(model: bytes) -> bytes:
-    """The model with a quarter of its pool's OFM_SCALE, as another Vela release might set it."""
+    """Divide a pool's OFM_SCALE by four, as another Vela release might set it."""
     rows = [
         Register(at, "OFM_SCALE", state["OFM_SCALE"][0], state["OFM_SCALE"][0] + 2)
         for at, (name, _, state) in enumerate(coverage.operations(model))
@@ -84,7 +84,7 @@ def test_pools_of_ethos_u85_take_strides_over_3(kind, padding, dtype):
 @pytest.mark.slow
 @pytest.mark.parametrize("release", TESTED)
 def test_pools_of_each_release_are_exact(tmp_path, release):
-    """Alone, so that the verifier sees a stream that sets only what a pool needs."""
+    """A pool of each release is exact, and accepted with only the registers that it needs."""
     python = tmp_path / "vela/bin/python"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "vela"], check=True)
     package = ["ethos-u-vela==" + release, *(["numpy<1.24"] if release < "4" else [])]
@@ -107,6 +107,6 @@ def test_pools_of_each_release_are_exact(tmp_path, release):
 
 
 def products(release: str) -> tuple[str, ...]:
-    """The NPUS that a release supports."""
+    """Return the NPUs that a release supports."""
     major = int(release.partition(".")[0])
     return NPUS[: 1 + (major >= 3) + (major >= 4)]

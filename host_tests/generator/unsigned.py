@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The same graph with unsigned 8-bit numbers: all int8 becomes uint8, with 128 added.
+"""Rewrites a graph with unsigned 8-bit numbers: int8 becomes uint8, with 128 added.
 
 TFLite has no per-channel scales for uint8, so each tensor keeps its first scale.
 """
@@ -33,5 +33,5 @@ def rewrite(graph: Graph) -> None:
 
 
 def raised(array: np.ndarray) -> np.ndarray:
-    """An int8 array as uint8, with 128 added; other arrays unchanged."""
+    """Convert an int8 array to uint8, adding 128; other arrays are unchanged."""
     return array.view(np.uint8) ^ _STEPS if array.dtype == np.int8 else array

@@ -57,7 +57,7 @@ def compile_case(case: Case) -> Compiled:
 
 
 def cpu_reason(log: str) -> str:
-    """Why an operator stays on the CPU, in Vela's words without names and numbers."""
+    """Return Vela's reason why an operator stays on the CPU, without names and numbers."""
     for line in log.splitlines():
         if re.search(r"CPU|not supported|unsupported", line) and "CPU operators" not in line:
             return re.sub(r"\s+", " ", re.sub(r"'[^']*'|\d+", "#", line)).strip()[:160]
@@ -65,7 +65,7 @@ def cpu_reason(log: str) -> str:
 
 
 def _reason(complaint: str) -> str:
-    """The first line of the exception at the end of a traceback."""
+    """Return the first line of the exception at the end of a traceback."""
     found = re.findall(r"^\w[\w.]*(?:Error|Exception|Exit)\b.*", complaint, re.MULTILINE)
     return _first_line(found[-1] if found else complaint)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Loads models on a board, and starts what fails or never ends."""
+"""Loads models on a board, and starts code that fails or never ends."""
 
 import time
 from pathlib import Path
@@ -29,7 +29,7 @@ def put(board: Board, example: tuple[Oracle, Array, Array]) -> None:
 
 
 def raised(board: Board, code: str) -> str:
-    """The exception that code raises on the board: "OSError 110 message"."""
+    """Return the exception that code raises on the board: "OSError 110 message"."""
     return board.exec(
         "try:\n" + "".join(f"    {line}\n" for line in code.splitlines()) + "    print('nothing')\n"
         "except Exception as error:\n"
@@ -38,11 +38,11 @@ def raised(board: Board, code: str) -> str:
 
 
 class _HeardError(Exception):
-    """The board said what the test waits for."""
+    """The board has printed the text that the test waits for."""
 
 
 def run_until(board: Board, text: bytes, code: str) -> None:
-    """Run code until it prints this text, and leave it running, or the board restarting."""
+    """Run code until it prints this text; the code keeps running, or the board restarts."""
     heard = bytearray()
 
     def on_output(data: bytes) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A headless Chromium, driven over its DevTools protocol by a pair of pipes."""
+"""Drives a headless Chromium by its DevTools protocol over a pair of pipes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def find() -> str | None:
-    """Path of a Chromium, or None."""
+    """Find a Chromium; None if there is none."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
@@ -34,7 +34,7 @@ class Page:
     """One page; `messages` has its console errors and warnings, `requests` its addresses."""
 
     def __init__(self, *more: str) -> None:
-        """Start it, with options in addition to those required by every test."""
+        """Start Chromium, with options in addition to those that every test needs."""
         # Processes of Chromium may still write there for a moment after it has ended.
         self._folder = tempfile.TemporaryDirectory(
             prefix="ethosu-chromium-", ignore_cleanup_errors=True
@@ -51,7 +51,7 @@ class Page:
             f"--user-data-dir={self._folder.name}",
             *more,
         ]
-        # The protocol is on descriptors 3 and 4.
+        # The protocol uses descriptors 3 and 4.
         script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
         self._process = subprocess.Popen(
             ["bash", "-c", script, "bash", str(find()), *options, "about:blank"],
@@ -121,7 +121,7 @@ class Page:
         self.call("Page.navigate", url=address)
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression in the page."""
+        """Return the value of a JavaScript expression in the page."""
         result = self.call(
             "Runtime.evaluate",
             expression=expression,
@@ -143,7 +143,7 @@ class Page:
             time.sleep(0.1)
 
     def screen(self) -> str:
-        """The text in the terminal."""
+        """Return the text in the terminal."""
         lines = (
             "Array.from({length: ethosuTerminal.buffer.active.length}, (_, i) => "
             "ethosuTerminal.buffer.active.getLine(i).translateToString(true)).join('\\n')"
@@ -185,12 +185,12 @@ class Page:
         self.call("Emulation.setEmulatedMedia", features=[feature])
 
     def screenshot(self, path: Path) -> None:
-        """The whole page as a PNG."""
+        """Return the whole page as a PNG."""
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(data["data"]))
 
     def close(self) -> None:
-        """Close it."""
+        """Close Chromium."""
         self._process.terminate()
         try:
             self._process.wait(10)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""CPU seconds of tests and of all processes that they start: which files, which tests are slow.
+"""Measures CPU seconds of tests and all processes that they start, to find slow ones.
 
-Seconds of the clock would depend on what else the machine does; these depend on it much less.
-`--cpu` prints the slowest files, and the tests that need more than LIMIT_S without the mark `slow`.
+Unlike seconds of the clock, these depend little on other work of the machine. `--cpu` prints the
+slowest files, and the tests that need more than LIMIT_S without the mark `slow`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 LIMIT_S = 5.0
 FILES = 10
-# A shorter phase counts for the next one: to look at a browser and its threads takes 50 ms.
+# A shorter phase counts for the next one, since measuring a browser's threads takes 50 ms.
 SHORT_S = 0.02
 _TICKS = os.sysconf("SC_CLK_TCK")
 # utime, stime, cutime, cstime: fields of /proc/PID/stat after the name of the program
@@ -25,7 +25,7 @@ _TIMES = slice(11, 15)
 
 
 def _read(path: str) -> str:
-    """A file of /proc; empty if its process or thread has ended."""
+    """Read a file of /proc; empty if its process or thread has ended."""
     try:
         with open(path) as file:  # noqa: PTH123  (a test may have replaced methods of Path)
             return file.read()
@@ -43,23 +43,23 @@ def _children(pid: int) -> Iterator[int]:
 
 
 def _running(pid: int) -> float:
-    """Seconds of the processes below a process, and of those that they have waited for."""
+    """Add up seconds of the processes below a process, and of those they have waited for."""
     total = 0.0
     for child in _children(pid):
-        # Nothing is left of one that has ended; its parent's times hold its seconds soon.
+        # An ended process has no files; its seconds are soon in its parent's times.
         fields = _read(f"/proc/{child}/stat").rpartition(")")[2].split()
         total += sum(map(int, fields[_TIMES])) / _TICKS + _running(child)
     return total
 
 
 def used() -> float:
-    """CPU seconds of this process, its living children, and those that have ended."""
+    """Return CPU seconds of this process, and its living and ended children."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + ended.ru_utime + ended.ru_stime + _running(os.getpid())
 
 
 class Meter:
-    """Writes to each report what its phase took: what a fixture makes counts for its first user."""
+    """Adds each phase's time to its report; a fixture's time counts for its first user."""
 
     def __init__(self) -> None:
         self._last = used()
@@ -68,7 +68,7 @@ class Meter:
     def pytest_runtest_makereport(
         self, call: pytest.CallInfo[object]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Add `cpu_s`, which pytest-xdist hands on with the report."""
+        """Add `cpu_s`, which pytest-xdist passes on with the report."""
         report = yield
         if call.duration < SHORT_S:
             return report
@@ -93,7 +93,7 @@ class Table:
             self.slow[report.nodeid] = seconds
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print what takes longest."""
+        """Print the slowest files and tests."""
         total = sum(self.files.values())
         terminalreporter.section(f"CPU seconds: {total:.0f} in {len(self.files)} files")
         for name, seconds in _most(self.files)[:FILES]:
@@ -112,7 +112,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers measure, their master prints; without workers one process does both."""
+    """Measure in workers and print in their master; without workers, do both."""
     if not config.getoption("--cpu"):
         return
     config.pluginmanager.register(Meter(), "cpu-meter")

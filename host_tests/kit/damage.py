@@ -8,9 +8,9 @@ _WORDS = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x10000, 2**31 - 1, 2**31, 
 
 
 def damaged(data: bytes, draw: random.Random, head: int | None = None) -> bytes:
-    """One to four changes: a truncation, a repeated piece, a byte, or a word at a boundary.
+    """Make one to four changes: truncate, repeat a piece, change a byte or an aligned word.
 
-    With `head`, bytes and words change only in that many first bytes.
+    With `head`, bytes and words change only in this many first bytes.
     """
     out = bytearray(data)
     for _ in range(draw.randint(1, 4)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Packages of Debian releases other than this machine's, fetched to build/ without installing them.
+"""Fetches packages of other Debian releases to build/, without installing them.
 
 They come from the archive configured in this machine's apt, through an apt with separate state;
 apt verifies the archive's signature.
@@ -25,7 +25,7 @@ class PackageMissingError(RuntimeError):
 
 
 def codename() -> str:
-    """Debian's codename of this machine's release."""
+    """Return Debian's codename of this machine's release."""
     return platform.freedesktop_os_release().get("VERSION_CODENAME", "")
 
 
@@ -44,7 +44,7 @@ def run(*command: str, folder: Path | None = None) -> str:
 
 
 def _address() -> str:
-    """This machine's package source."""
+    """Return this machine's package source."""
     options = ["--format", "$(RELEASE) $(REPO_URI)", "Created-By: Packages"]
     rows = [row.split(" ", 1) for row in run("apt-get", "indextargets", *options).splitlines()]
     address = next((address for name, address in rows if name == codename()), None)
@@ -72,7 +72,7 @@ def keep(folder: Path, fetch: Callable[[Path], None]) -> Path:
 
 @contextlib.contextmanager
 def apt(suites: Sequence[str], architecture: str | None = None) -> Iterator[tuple[str, ...]]:
-    """Options for apt-get and apt-cache to use the lists of these suites.
+    """Return options for apt-get and apt-cache to use the lists of these suites.
 
     For an `architecture` other than this machine's, installed packages are ignored.
     """
@@ -117,12 +117,12 @@ def unpack(options: Sequence[str], to: Path, *words: str) -> None:
             run("dpkg-deb", "--extract", str(package), str(to))
 
 
-# The packages with all that they need.
+# Packages with all dependencies.
 WITH_NEEDED = ("install", "--download-only", "--no-install-recommends")
 
 
 def unpacked(folder: Path, *packages: str) -> Path:
-    """Unpack packages of this release, and those they need that are not installed; keeps them."""
+    """Unpack packages of this release with missing dependencies, and keep them."""
 
     def fetch(new: Path) -> None:
         with apt([codename()]) as options:

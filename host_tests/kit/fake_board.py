@@ -25,7 +25,7 @@ from host_tests.kit.stand_ins import Terminal
 CTRL_A, CTRL_C, CTRL_D = b"\x01", b"\x03", b"\x04"
 PASTE_REQUEST = b"\x05A\x01"
 TRICKLE_S = 0.1
-# Sent by the tools to check that a board responds; faults in answers begin after it.
+# The tools send this to check that a board responds; faults in answers begin after it.
 PROOF = re.compile(rb"print\('[0-9a-f]{8}'\)")
 
 
@@ -72,14 +72,14 @@ class FakeBoard(Terminal):
             self._flood()
         elif self.fault == "trickle":
             self._trickle()
-        elif isinstance(self.fault, tuple):  # "says", what it repeats
+        elif isinstance(self.fault, tuple):  # ("says", text to repeat)
             while not self.closing.wait(TRICKLE_S):
                 self._send(self.fault[1])
         elif self.fault != "silent":
             self._serve_raw_repl()
 
     def _flood(self):
-        """Send faster than anyone can read, from a process that shares no lock with the reader."""
+        """Send faster than any reader, from a process that shares no lock with the reader."""
         with subprocess.Popen(["yes", "garbage"], stdout=self.master) as process:
             self.closing.wait()
             process.kill()
@@ -120,7 +120,7 @@ class FakeBoard(Terminal):
             self._send(BANNER + b">>> ")
 
     def _serve_friendly_repl(self, pending):
-        """Until raw mode is requested; returns the input from there."""
+        """Serve until raw mode is requested; returns the input from there."""
         if self.fault.runs and CTRL_C in pending:
             self.fault = Restart()
             self._send(b"KeyboardInterrupt: \r\n" + BANNER + b">>> ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Board data in a firmware: the tables of ethosu_board.h, read from its ELF file.
+"""Reads a firmware's board data, the tables of ethosu_board.h, from its ELF file.
 
 Tests get addresses, interrupts and the heap size from here, so that they run on every
 board. The emulator's tables have other sources, so wrong numbers here cause failures there.
@@ -29,7 +29,7 @@ _ENABLE, _DISABLE = 0xE000E100, 0xE000E180  # NVIC: 32 interrupts per word
 
 
 def digest(image: Path) -> str:
-    """Checksum of an image, as in the SHA256SUMS of a release."""
+    """Return the checksum of an image, as in the SHA256SUMS of a release."""
     return hashlib.sha256(image.read_bytes()).hexdigest()
 
 
@@ -55,22 +55,22 @@ class Memory:
 
     @property
     def npu_reads(self) -> bool:
-        """Can the NPU read it?"""
+        """Whether the NPU can read the memory."""
         return bool(self.masters & _NPU_READS)
 
     @property
     def npu(self) -> bool:
-        """Can the NPU access it at all?"""
+        """Whether the NPU can access the memory at all."""
         return bool(self.masters & (_NPU_READS | _NPU_WRITES))
 
     @property
     def dma_reads(self) -> bool:
-        """Can the copy hook's DMA controller read it?"""
+        """Whether the copy hook's DMA controller can read the memory."""
         return bool(self.masters & _DMA_READS)
 
     @property
     def dma_writes(self) -> bool:
-        """Can it write it?"""
+        """Whether the DMA controller can write the memory."""
         return bool(self.masters & _DMA_WRITES)
 
 
@@ -112,7 +112,7 @@ class Image:
 
     @property
     def npu_security(self) -> bytes:
-        """Does the NPU run secure and privileged? One byte each."""
+        """Whether the NPU runs secure and privileged, one byte each."""
         return self._npu[2]
 
     @property
@@ -122,7 +122,7 @@ class Image:
 
     @property
     def writes_rom(self) -> bool:
-        """Can the board write its ROM file system, i.e. does struct board_nvm have a write()?"""
+        """Whether the board can write its ROM file system: struct board_nvm has a write()."""
         return self.word(self.symbol("board_nvm") + 8) != 0
 
     @property
@@ -132,18 +132,18 @@ class Image:
         return next(row for row in self.memories if row.start < top < row.end)
 
     def unseen(self, size: int) -> int:
-        """Address of this many bytes inaccessible to all NPUs: a memory's, else of registers."""
+        """Return an address of bytes that no NPU can access, in a memory, else of registers."""
         for row in sorted(self.memories, key=lambda row: row.cpu is Cpu.REGISTERS):
             if not row.npu and row.end - row.start >= 2 * size:
                 return (row.start + row.end) // 2 - size // 2 & ~31
         raise LookupError(f"the NPU sees all memories of {self.path.parent.name}")
 
     def symbol(self, name: str) -> int:
-        """Address of a symbol."""
+        """Return the address of a symbol."""
         return self._symbols[name]
 
     def word(self, address: int) -> int:
-        """The 32-bit word at an address."""
+        """Return the 32-bit word at an address."""
         return int.from_bytes(self._read(address, 4), "little")
 
     @cached_property
@@ -169,14 +169,14 @@ class Image:
         return self._from(address, size)[:size]
 
     def _from(self, address: int, size: int = 1) -> bytes:
-        """All from an address to the end of its segment, at least so many bytes."""
+        """Return all bytes from an address to its segment's end, at least this many."""
         for start, data in self._segments:
             if start <= address and address + size <= start + len(data):
                 return data[address - start :]
         raise LookupError(f"{self.path} has nothing at {address:#x}")
 
     def text(self, address: int) -> str:
-        """The string at an address, "" at 0."""
+        """Return the string at an address, "" at 0."""
         return self._from(address).partition(b"\0")[0].decode() if address else ""
 
 
@@ -184,12 +184,12 @@ _chosen: list[str] = []  # the NPU of `--ethosu-npu`, if there is one
 
 
 def choose_npu(npu: str | None) -> None:
-    """The NPU under test: of a board with several, not necessarily the first."""
+    """Choose the NPU under test, which need not be the board's first."""
     _chosen[:] = [npu] if npu else []
 
 
 def of(board: str | None = None) -> Image:
-    """The firmware of a board, by default of the one under test, and the NPU under test."""
+    """Return a board's firmware, by default that under test, with the NPU under test."""
     facts = boards.chosen(board)
     slot = facts.npus.index(_chosen[0]) if _chosen and _chosen[0] in facts.npus else 0
     image = paths.firmware(facts.name)
@@ -199,18 +199,18 @@ def of(board: str | None = None) -> Image:
 @cache
 def _read(path: Path, slot: int, stamp: tuple[int, ...]) -> Image:
     image = Image(path, slot=slot)
-    # All of it now, while it is the file with this stamp.
+    # Read all tables now, while the file has this stamp.
     assert image._symbols and image._segments and stamp
     return image
 
 
 def mask() -> str:
-    """Statement that masks the NPU's interrupt, so that inferences do not end; needs `machine`."""
+    """Return a statement that masks the NPU's interrupt, so that inferences do not end."""
     return _write(_DISABLE)
 
 
 def unmask() -> str:
-    """The same to unmask the interrupt."""
+    """Return a statement that unmasks the interrupt."""
     return _write(_ENABLE)
 
 
@@ -224,7 +224,7 @@ emulator = Emulator()
 
 
 def emulator() -> str:
-    """Code that defines `emulator`, with faults of the NPU under test instead of the first one.
+    """Return code that defines `emulator` with faults of the NPU under test, not the first.
 
     The module is imported at the first use.
     """
@@ -232,7 +232,7 @@ def emulator() -> str:
 
 
 def places() -> str:
-    """Code that defines the NPU's registers, memory it cannot access, unused memory, mask()."""
+    """Return code that defines NPU registers, inaccessible and unused memory, and mask()."""
     return (
         "import machine\n"
         f"NPU, UNSEEN, FREE = {of().npu_base}, {of().unseen(100_000)}, "

@@ -45,21 +45,21 @@ def build_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def emulator_only(request: pytest.FixtureRequest) -> None:
-    """Required by tests that need an emulated board: its registers, counters, memory, firmware."""
+    """Skip a test that needs an emulated board's registers, counters, memory or firmware."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("needs an emulated board, and --port gives another one")
 
 
 @pytest.fixture(scope="session")
 def emulator_registers() -> None:
-    """Required by tests of the emulator's registers; conftest.py skips others that ask for them."""
+    """Skip tests of the emulator's registers without them; conftest.py skips other users."""
     if setup.runs_as_chip():
         raise NoEmulatorError("the board has no emulator's registers")
 
 
 @pytest.fixture
 def counting(request: pytest.FixtureRequest, emulator_only) -> Iterator[Board]:
-    """An emulated board with reproducible counts."""
+    """Return an emulated board with reproducible counts."""
     firmware = request.config.getoption("--firmware")
     with QemuBoard(Machine(setup.emulated(firmware=firmware), repeatable=True)) as board:
         yield board
@@ -67,7 +67,7 @@ def counting(request: pytest.FixtureRequest, emulator_only) -> Iterator[Board]:
 
 @pytest.fixture
 def board(request: pytest.FixtureRequest, board: Board) -> Board:
-    """The plugin's board; on one at `--port` tests only write to RAM."""
+    """Return the plugin's board; at `--port`, tests only write to RAM."""
     if request.config.getoption("--ethosu-port"):
         ram_disk.use(board)
     else:
@@ -77,7 +77,7 @@ def board(request: pytest.FixtureRequest, board: Board) -> Board:
 
 @pytest.fixture
 def writable_rom(request: pytest.FixtureRequest) -> None:
-    """Required by tests that write the board's ROM file system, which persists on a real board."""
+    """Skip tests that write the ROM file system, which would persist on a real board."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("would write the ROM file system of a real board")
     if not firmware_image.of().writes_rom:
@@ -93,13 +93,13 @@ def shared(name: str, what: str) -> Path:
 
 @pytest.fixture(scope="session")
 def shared_models() -> Path:
-    """Folder of third-party models next to the tree."""
+    """Return the folder of third-party models next to the tree."""
     return shared("models", "third-party models")
 
 
 @pytest.fixture(scope="session")
 def golden() -> Path:
-    """Folder of models with inputs and outputs that vendors computed for their boards."""
+    """Return the folder of models with inputs and outputs that vendors computed."""
     return shared("golden", "outputs that vendors computed")
 
 
@@ -111,7 +111,7 @@ def each_qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iter
 
 @pytest.fixture(scope="session")
 def small_models(tmp_path_factory) -> dict[str, Path]:
-    """The project's own small models, by name."""
+    """Return the project's own small models, by name."""
     from ethosu_tools.model.make_model import MODELS
 
     folder = tmp_path_factory.mktemp("small_models")
@@ -123,13 +123,13 @@ def small_models(tmp_path_factory) -> dict[str, Path]:
 
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory) -> Path:
-    """Folder of the models that exactness/models.py makes."""
+    """Return the folder of the models that exactness/models.py makes."""
     return tmp_path_factory.mktemp("models")
 
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory):
-    """Compiles a model once per NPU: `compiled(path, "ethos-u55-128", *options_of_vela)`."""
+    """Compile a model once per NPU: `compiled(path, "ethos-u55-128", *options_of_vela)`."""
     from ethosu_tools.compile.vela import compile_model
 
     folder = tmp_path_factory.mktemp("compiled")
@@ -147,7 +147,7 @@ def compiled(tmp_path_factory):
 
 @dataclass(frozen=True)
 class Planned:
-    """Files of a model in its three forms, what Vela reports, and the plan."""
+    """A model's files in three forms, Vela's report, and the plan."""
 
     source: Path
     compiled: Path
@@ -158,7 +158,7 @@ class Planned:
 
 @pytest.fixture(scope="session")
 def compile_mixed(tmp_path_factory) -> Callable[..., Planned]:
-    """Compiles and plans as `ethosu compile` does, with some operators left on the CPU."""
+    """Compile and plan as `ethosu compile` does, with some operators left on the CPU."""
     from ethosu_tools.compile import vela
     from ethosu_tools.compile.plan import plan_file
 
@@ -176,7 +176,7 @@ def compile_mixed(tmp_path_factory) -> Callable[..., Planned]:
 
 @pytest.fixture
 def empty_tree(tmp_path, monkeypatch) -> Iterator[Path]:
-    """A folder that `ethosu_tools` takes for the source tree."""
+    """Make a folder that `ethosu_tools` takes for the source tree."""
     monkeypatch.setattr(paths, "root", lambda: tmp_path)
     boards.forget()
     yield tmp_path
@@ -185,7 +185,7 @@ def empty_tree(tmp_path, monkeypatch) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def vela(tmp_path_factory):
-    """Runs Vela with custom options: `vela(model, "--cop-format", "COP2")`."""
+    """Run Vela with custom options: `vela(model, "--cop-format", "COP2")`."""
 
     def run(model: Path, *options: str) -> Path:
         folder = tmp_path_factory.mktemp("vela")
@@ -210,13 +210,13 @@ def raw(vela, small_models):
 
 @pytest.fixture(scope="session")
 def case_of() -> Callable[..., reference_cases.Case]:
-    """A model's inputs and expected outputs, computed once: `case_of(path, steps)`."""
+    """Compute a model's inputs and expected outputs once: `case_of(path, steps)`."""
     return functools.cache(reference_cases.make_case)
 
 
 @pytest.fixture(scope="session")
 def example(small_models):
-    """The small model's reference, an input and the expected output."""
+    """Return the small model's reference, an input and the expected output."""
     from ethosu_tools.sim.oracle import Oracle
 
     oracle = Oracle(small_models["small_cnn"])
@@ -227,7 +227,7 @@ def example(small_models):
 
 @pytest.fixture
 def api(board, board_npu, compiled, small_models, example) -> Board:
-    """The board with small_cnn loaded as `m`, an input `x` and the expected output `golden`."""
+    """Return the board with small_cnn as `m`, an input `x` and the expected output `golden`."""
     board_models.load(board, compiled(small_models["small_cnn"], board_npu))
     board_models.put(board, example)
     return board
@@ -235,6 +235,6 @@ def api(board, board_npu, compiled, small_models, example) -> Board:
 
 @pytest.fixture
 def emulated(emulator_only, api) -> Board:
-    """The same, with properties that only the emulated board has."""
+    """Return such a board with features that only the emulated board has."""
     api.exec("import emulator\n" + firmware_image.emulator() + firmware_image.places())
     return api

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls a function in a child process, so that a crash or a hang of foreign code is a result."""
+"""Calls a function in a child process, so that third-party code may crash or hang."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class DiedError(Exception):
 
 
 def call(function: Callable[..., Any], *arguments: Any, timeout_s: float = 120) -> Any:
-    """The function's result, or its exception; DiedError after a crash or `timeout_s`."""
+    """Return the function's result or raise its exception; DiedError after a crash or time-out."""
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_answer, args=(theirs, function, arguments))
@@ -42,7 +42,7 @@ def call(function: Callable[..., Any], *arguments: Any, timeout_s: float = 120) 
 
 
 def _answer(pipe: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    """In the child: call, and send the result."""
+    """Call the function in the child, and send the result."""
     faulthandler.disable()
     try:
         pipe.send((False, function(*arguments)))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which boards and QEMUs a test uses in `make test`; the other pairs are slow tests.
+"""Selects boards and QEMUs for tests in `make test`; other pairs are slow tests.
 
 A fault can be in a driver, in the emulated device, in a board's numbers, or in the combination of
-plugin and QEMU. So each device is tested on one board that has it, and each board and each QEMU
-machine by a few tests that cover all of it (test_every_board.py).
+plugin and QEMU. So each device is tested on one board that has the device, and each board and QEMU
+machine by a few comprehensive tests (test_every_board.py).
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
@@ -17,7 +17,7 @@ from host_tests.tools.qemu_plugin import releases
 
 
 def one_of_each(names: Sequence[str], kind: Callable[[str], Hashable]) -> set[str]:
-    """The first name of each kind."""
+    """Return the first name of each kind."""
     first: dict[Hashable, str] = {}
     for name in names:
         first.setdefault(kind(name), name)
@@ -25,7 +25,7 @@ def one_of_each(names: Sequence[str], kind: Callable[[str], Hashable]) -> set[st
 
 
 def cases(names: Sequence[str], quick: Collection[str]) -> list[object]:
-    """All names as parameters; those that are not quick are slow."""
+    """Return all names as parameters, marked slow unless they are quick."""
     return [
         pytest.param(name, marks=[] if name in quick else pytest.mark.slow, id=name)
         for name in names
@@ -35,7 +35,7 @@ def cases(names: Sequence[str], quick: Collection[str]) -> list[object]:
 def on_each_qemu(
     names: Sequence[str], installed: Collection[str], newest: Collection[str]
 ) -> list[object]:
-    """Parameters for `each_qemu` and a board: which boards are quick on which QEMU."""
+    """Return parameters for `each_qemu` and a board; tells which pairs are quick."""
     quick = {releases.INSTALLED: installed, releases.NEWEST: newest}
     return [
         pytest.param(
@@ -49,7 +49,7 @@ def on_each_qemu(
     ]
 
 
-# For tests of the plugin's own code, which takes nothing of QEMU's that differs by release.
+# For tests of the plugin's own code, which does not depend on QEMU's release.
 others_are_slow = pytest.mark.parametrize(
     "qemu", cases(releases.ALL, {releases.INSTALLED}), indirect=True, scope="session"
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models that Vela leaves partly on the CPU.
+"""Makes models that Vela leaves partly on the CPU.
 
     mixed_cnn        small_cnn, with convolutions, sums and softmax kept off the NPU by an option
     float_io       float32 inputs and outputs, quantised layers between
@@ -9,7 +9,7 @@
     two_branches     an image on the NPU and a sound on the CPU at the same time, and their sum
     detection        boxes and scores of two feature maps, and selection of the best ones
 
-Random numbers as in make_model. Operators stay on the CPU because of their shapes and types, or
+Random numbers are as in make_model. Operators stay on the CPU because of their shapes and types, or
 because of an option of Vela.
 """
 
@@ -23,7 +23,7 @@ import numpy as np
 from ethosu_tools.model.make_model import INT8_RMS, NONE, RELU, SAME, VALID, Net, Signal, small_cnn
 from flatbuffers import flexbuffers
 
-INT16_RMS = 18918.0  # of numbers spread evenly over the int16 range
+INT16_RMS = 18918.0  # root mean square of numbers spread evenly over int16
 INT32 = 2  # the schema's TensorType
 
 
@@ -40,7 +40,7 @@ class MixedNet(Net):
     """Layers that an Ethos-U55 does not support, or not in every shape."""
 
     def float_input(self, shape: tuple[int, ...]) -> Signal:
-        """A float32 input, quantised to int8 by the first operator."""
+        """Add a float32 input, quantised to int8 by the first operator."""
         tensor = self.graph.tensor("input", shape, "float32")
         self.graph.inputs.append(tensor)
         x = self._signal("quantized", shape, NONE)
@@ -48,7 +48,7 @@ class MixedNet(Net):
         return x
 
     def to_float(self, x: Signal) -> int:
-        """The real values as a float32 tensor."""
+        """Convert to a float32 tensor of the real values."""
         tensor = self.graph.tensor("real", x.shape, "float32")
         self.graph.operator("DEQUANTIZE", [x.tensor], [tensor], "DequantizeOptions")
         return tensor
@@ -56,7 +56,7 @@ class MixedNet(Net):
     def detections(
         self, boxes: int, scores: int, anchors: np.ndarray, classes: int, limit: int
     ) -> None:
-        """The up to `limit` best boxes that do not overlap: four float32 outputs of the model."""
+        """Add four float32 outputs: up to `limit` best boxes that do not overlap."""
         options = {
             "max_detections": limit,
             "max_classes_per_detection": 1,
@@ -85,7 +85,7 @@ class MixedNet(Net):
         graph.outputs += outputs
 
     def embedding(self, shape: tuple[int, ...], words: int, depth: int) -> Signal:
-        """An int32 input, and the rows of a table that it selects."""
+        """Add an int32 input, and look up rows of a table."""
         tensor = self.graph.tensor("words", shape, "int32")
         self.graph.inputs.append(tensor)
         y = self._signal("embedding", (*shape, depth), NONE)
@@ -96,7 +96,7 @@ class MixedNet(Net):
         return y
 
     def svdf(self, x: Signal, units: int, memory: int, rank: int = 1) -> Signal:
-        """Filters of rank `rank` over features and time, with a state tensor."""
+        """Add filters of rank `rank` over features and time, with a state tensor."""
         graph, filters, features = self.graph, units * rank, x.shape[1]
         feature_scale = 1 / (x.rms * INT8_RMS * math.sqrt(features))
         state_scale = 8 / 32767
@@ -123,7 +123,7 @@ class MixedNet(Net):
         return y
 
     def matmul(self, a: Signal, b: Signal, *, transposed: bool) -> Signal:
-        """The product of two computed matrices, the second optionally transposed."""
+        """Multiply two computed matrices, the second optionally transposed."""
         width = b.shape[-2] if transposed else b.shape[-1]
         deviation = a.rms * b.rms * math.sqrt(a.shape[-1])
         y = self._signal("matmul", (*a.shape[:-1], width), NONE, deviation)
@@ -133,7 +133,7 @@ class MixedNet(Net):
         return y
 
     def upscale(self, x: Signal, factor: int) -> Signal:
-        """Bilinear upscaling by an integer factor."""
+        """Upscale bilinearly by an integer factor."""
         height, width = (size * factor for size in x.shape[1:3])
         y = self._like(x, "upscale", (1, height, width, x.shape[3]))
         self.graph.operator(
@@ -146,7 +146,7 @@ class MixedNet(Net):
         return y
 
     def transpose_conv(self, x: Signal, depth: int, stride: int) -> Signal:
-        """A transposed convolution with adjacent, non-overlapping windows."""
+        """Add a transposed convolution with adjacent, non-overlapping windows."""
         shape = (1, x.shape[1] * stride, x.shape[2] * stride, depth)
         weights, bias = self._weights(x, (depth, stride, stride, x.shape[3]), axis=0)
         y = self._signal("transpose_conv", shape, NONE, deviation=stride)
@@ -162,7 +162,7 @@ class MixedNet(Net):
         return y
 
     def arg_max(self, x: Signal) -> int:
-        """The argmax along the last axis, an int32 output of the model."""
+        """Add an int32 output, the argmax along the last axis."""
         tensor = self.graph.tensor("class", x.shape[:-1], "int32")
         axis = self.graph.constant("axis", np.array(len(x.shape) - 1, np.int32))
         self.graph.operator(
@@ -172,7 +172,7 @@ class MixedNet(Net):
         return tensor
 
     def join(self, signals: list[Signal], axis: int) -> Signal:
-        """Concatenation of signals with the same quantisation."""
+        """Concatenate signals with the same quantisation."""
         shape = list(signals[0].shape)
         shape[axis] = sum(signal.shape[axis] for signal in signals)
         y = self._like(signals[0], "joined", tuple(shape))
@@ -260,7 +260,7 @@ def detection(seed: int = 15, classes: int = 4) -> bytes:
 
 
 def _anchors(side: int) -> np.ndarray:
-    """A grid of squares that fills the picture: centre and size, from 0 to 1."""
+    """Return a grid of squares that fills the picture: centre and size, from 0 to 1."""
     centres = (np.argwhere(np.ones((side, side))) + 0.5) / side
     return np.hstack([centres, np.full_like(centres, 1 / side)])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Test requirements that may be missing on a machine."""
+"""Finds test requirements that may be missing on a machine."""
 
 import os
 from pathlib import Path
@@ -20,9 +20,9 @@ def missing(reason: str) -> NoReturn:
 
 
 def python_with(extra: str, variable: str) -> str:
-    """The Python that a variable names, else the one installed by `ethosu doctor --install EXTRA`.
+    """Return the Python that a variable names, else that of `ethosu doctor --install EXTRA`.
 
-    Without either the test is skipped, even with CI=true, because the packages are optional.
+    Without either, the test is skipped, even with CI=true, because the packages are optional.
     """
     python = os.environ.get(variable) or other_python.environment(extra)
     if not python:
@@ -34,7 +34,7 @@ def python_with(extra: str, variable: str) -> str:
 
 
 def tree(variable: str, what: str) -> Path:
-    """Another project's source tree, named by a variable; without it the test is skipped."""
+    """Return another project's tree, named by a variable; skip the test without one."""
     folder = os.environ.get(variable)
     if not folder:
         pytest.skip(f"{variable} is not set: no tree of {what} at hand")
@@ -42,7 +42,7 @@ def tree(variable: str, what: str) -> Path:
 
 
 def qemu(release: str) -> Path:
-    """The program of a release in releases.ALL."""
+    """Return the program of a release in releases.ALL."""
     try:
         return releases.program(release)
     except debian.PackageMissingError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program for Corstone-300 with newlib's own semihosting start-up, see newlib/program.c."""
+"""Builds a program for Corstone-300 with newlib's semihosting start-up (newlib/program.c)."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ FAULT = 99
 
 
 def build(code_start: int | None = None) -> Path:
-    """The image; its code may be in another memory than the ITCM."""
+    """Build the image; its code may be in another memory than the ITCM."""
     place = [f"-Wl,--defsym=code_start={code_start:#x}"] if code_start else []
     sources = [SOURCES / "program.c", SOURCES / "start.c"]
     command = ["arm-none-eabi-gcc", *FLAGS.split(), *place]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The options of all tests.
+"""Defines the options of all tests.
 
-`addopts` names this file. Before pytest reads a conftest.py, it takes the value of an option that
-it does not know for the path of a test, and then it does not find that conftest.py.
+`addopts` names this file. Before pytest reads a conftest.py, it takes an unknown option's value for
+the path of a test, and then does not find that conftest.py.
 """
 
 from pathlib import Path

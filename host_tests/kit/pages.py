@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The blocks of code on the tree's pages, and their marks, which say how they are tested.
+"""Reads the code blocks on the tree's pages, and their marks, which say how they are tested.
 
 A fence opens with a language and a mark: ```sh test. GitHub shows the language only.
 """
@@ -41,7 +41,7 @@ LANGUAGES = {
 }
 
 _OPEN = re.compile(r"( *)(`{3,}|~{3,})(.*)")
-# The mark of an item of a list, after which its text begins.
+# The marker of a list item, after which the item's text begins.
 _ITEM = re.compile(r" *([-*+]|\d+\.) +")
 
 
@@ -68,7 +68,7 @@ class Block:
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with the fence."""
+        """The fence's error, if any."""
         if self.in_list:
             return f"{self.where}: a block in a list, which the book cannot show; expected after it"
         if self.language not in LANGUAGES:
@@ -83,7 +83,7 @@ class Block:
 
 
 def parse(page: str, text: str) -> list[Block]:
-    """The blocks of a page; one without a fence is "an indented block", which no mark allows."""
+    """Return the blocks of a page; one without a fence is an error, "an indented block"."""
     found: list[Block] = []
     lines = text.splitlines()
     at, item = 0, 0
@@ -111,7 +111,7 @@ def parse(page: str, text: str) -> list[Block]:
 
 @functools.cache
 def names() -> tuple[str, ...]:
-    """All pages of the tree, from its root."""
+    """List all pages of the tree, from its root."""
     command = ["git", "ls-files", "-z", "*.md"]
     listed = subprocess.run(command, cwd=REPO, capture_output=True, text=True).stdout
     return tuple(sorted(name for name in listed.split("\0") if name and (REPO / name).exists()))
@@ -119,29 +119,29 @@ def names() -> tuple[str, ...]:
 
 @functools.cache
 def blocks(page: str) -> tuple[Block, ...]:
-    """The blocks of a page of the tree."""
+    """Return the blocks of a page of the tree."""
     return tuple(parse(page, (REPO / page).read_text()))
 
 
 def every(language: str, *kinds: str) -> list[Block]:
-    """The blocks of all pages in this language, of these kinds."""
+    """Return the blocks of all pages in this language, of these kinds."""
     found = (block for page in names() for block in blocks(page))
     return [block for block in found if block.language == language and block.kind in kinds]
 
 
 def with_blocks(language: str, *kinds: str) -> list[str]:
-    """The pages that have such blocks."""
+    """List the pages that have such blocks."""
     return list(dict.fromkeys(block.page for block in every(language, *kinds)))
 
 
 def file(page: str, name: str) -> str:
-    """The text of the block that the page says to save under this name."""
+    """Return the text of the block that the page says to save under this name."""
     (text,) = (block.text for block in blocks(page) if block.mark == name)
     return text
 
 
 def program(block: Block) -> str:
-    """The lines of a program, without the prompts and the output of `pycon`."""
+    """Return the lines of a program, without the prompts and the output of `pycon`."""
     if block.language != "pycon":
         return block.text
     typed = re.findall(r"^(?:>>>|\.\.\.) ?(.*)$", block.text, re.MULTILINE)
@@ -149,7 +149,7 @@ def program(block: Block) -> str:
 
 
 def table() -> str:
-    """How many blocks there are of each language and kind."""
+    """Count the blocks of each language and kind."""
     count = Counter((block.language, block.kind) for page in names() for block in blocks(page))
     rows = [
         f"{language:8} {kind:9} {count[language, kind]:4}  {MARKS[kind]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Processes that tests do not start themselves."""
+"""Watches processes that tests do not start themselves."""
 
 import time
 from pathlib import Path
@@ -18,7 +18,7 @@ def alive(pid: int) -> bool:
 
 
 def wait_for_end(pid: int) -> None:
-    """Wait until it has ended; fails if it does not."""
+    """Wait until the process has ended; fails if it does not."""
     deadline = Deadline(WAIT_S)
     while alive(pid):
         assert not deadline.expired(), f"process {pid} runs on"

@@ -4,7 +4,7 @@
 from ethosu_tools.link.board import Board
 
 BLOCK_BYTES = 512
-BLOCKS = 4096  # or as many as fit in a third of the heap
+BLOCKS = 4096  # fewer if they exceed a third of the heap
 
 # This project's firmware has its root on machine.Flash if the board has one, else on
 # machine.RAMDisk. Over flash, and elsewhere, a RAM disk becomes the root until the next soft reset.

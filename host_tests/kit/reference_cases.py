@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Inputs for a model, and the outputs of TFLite's reference kernels for them."""
+"""Makes inputs for a model, and the outputs of TFLite's reference kernels."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Case:
 
 
 def make_case(model: Path | bytes, steps: int, *, extremes: bool = True, seed: int = 7) -> Case:
-    """Random inputs, then the two extremes; state persists from step to step."""
+    """Make random inputs, then the two extremes; state persists from step to step."""
     oracle = Oracle(model)
     random = np.random.default_rng(seed)
     rows = [[_values(random, tensor) for tensor in oracle.inputs] for _ in range(steps)]
@@ -44,7 +44,7 @@ def _values(random: np.random.Generator, tensor: Any) -> Any:
 
 
 def assert_exact(case: Case, found: Iterable[Sequence[Array]]) -> None:
-    """Every output of every step equals the reference, bit by bit."""
+    """Check that every output of every step equals the reference, bit by bit."""
     for step, (row, expected) in enumerate(zip(found, case.outputs, strict=True)):
         for index, (ours, reference) in enumerate(zip(row, expected, strict=True)):
             assert (ours.dtype, ours.shape) == (reference.dtype, reference.shape)
@@ -62,5 +62,5 @@ def outputs_of(
 
 
 def check(case: Case, compiled: Path, where: str | Board = "sim", **options: Any) -> None:
-    """The results of a compiled model are those of the reference."""
+    """Check that a compiled model's results equal the reference's."""
     assert_exact(case, outputs_of(compiled, case.inputs, where, **options))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Images with the releases of MicroPython that are pinned beside the default."""
+"""Builds images with other pinned releases of MicroPython than the default."""
 
 import tomllib
 from pathlib import Path
@@ -13,7 +13,7 @@ OTHERS = [release for release in _PINS["release"] if release != _PINS["default"]
 
 
 def image(release: str, board: str, *options: str) -> Path:
-    """The image of a board with a release; skips if its source cannot be fetched."""
+    """Build a board's image with a release; skips if the source cannot be fetched."""
     done = sharing.try_make(
         "firmware", f"BOARD={board}", f"MICROPYTHON={release}", "MICROPYTHON_DIR=", *options
     )

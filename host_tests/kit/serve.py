@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A plain server of static files."""
+"""Serves static files."""
 
 import contextlib
 import functools

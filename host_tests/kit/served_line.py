@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A serial port of this PC behind a TCP port."""
+"""Serves a serial port of this PC at a TCP port."""
 
 import contextlib
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shared by all test processes under build/: results of make, and files that are created once.
+"""Shares results of make, and files that are created once, among all test processes.
 
 Two workers of one run, or two runs in one tree, never write the same file. Builds take turns, and
 a file of the cache appears complete, under a name derived from everything it was made from.
@@ -67,14 +67,14 @@ def try_make(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def stamp(file: Path) -> tuple[int, ...]:
-    """What changes when a build replaces a file: a part of the key of what is cached of it."""
+    """Return a stamp that changes when a build replaces a file, as a key for caches."""
     status = file.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @functools.cache
 def micropython(*options: str) -> Path:
-    """MicroPython's source that the firmware is built from; with `--cmsis`, Arm's headers."""
+    """Return the firmware's MicroPython source; with `--cmsis`, Arm's headers."""
     return Path(run(["python3", REPO / "firmware/fetch_micropython.py", *options]).strip())
 
 
@@ -172,7 +172,7 @@ def folder_with(name: str, text: str) -> Path:
 
 
 def python_with(folder: Path, *packages: str) -> Path:
-    """Python of a new environment with these packages and the tools; skips if unavailable."""
+    """Return the Python of a new environment with packages and the tools; skip without them."""
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     install = [str(folder / "bin/python"), "-m", "pip", "install", "-q", *packages]
     done = subprocess.run(install, capture_output=True, text=True)
@@ -194,19 +194,19 @@ def forget_old() -> None:
 
 @functools.cache
 def c_sources() -> bytes:
-    """Digest of all C sources of the tree."""
+    """Return a digest of all C sources of the tree."""
     return _digest(_C_SUFFIXES, _SOURCES)
 
 
 @functools.cache
 def tool_sources() -> bytes:
-    """Digest of the host tools' sources."""
+    """Return a digest of the host tools' sources."""
     return _digest(_TOOL_SUFFIXES, ("tools/ethosu_tools",))
 
 
 @functools.cache
 def environment() -> bytes:
-    """Digest of the installed programs: Python with its packages, and Debian's packages."""
+    """Return a digest of the installed programs: Python's and Debian's packages."""
     key = hashlib.sha256(sys.version.encode())
     for info in sorted(Path(sys.prefix).glob("lib/python*/site-packages/*.dist-info/RECORD")):
         key.update(info.read_bytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stand-ins for programs, a board's file, and the device at the other end of a serial line."""
+"""Stand-ins for programs, for a board's file, and for a device on a serial line."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ romfs = { start = 0x1000, size = 0x1000 }
 
 
 def program(path, text, interpreter=sys.executable):
-    """An executable script; returns its path."""
+    """Write an executable script; returns its path."""
     path.write_text(f"#!{interpreter}\n{text}")
     path.chmod(0o755)
     return path
@@ -63,7 +63,7 @@ class Terminal:
 
 
 class Echo(Terminal):
-    """A loopback; it continues reading only after its echo was read."""
+    """A loopback that continues reading only after its echo was read."""
 
     def serve(self):
         while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kit's caching and counting."""
+"""Tests the kit's caching and counting."""
 
 import ast
 import os
@@ -35,7 +35,7 @@ def test_cpu_seconds_count_a_living_child_and_one_that_has_ended():
 
 @pytest.mark.parametrize("error", [FileNotFoundError, ProcessLookupError])
 def test_threads_that_end_in_the_meantime_are_not_an_error(monkeypatch, error):
-    """An exception here would end the worker of pytest-xdist, and with it the whole run."""
+    """Threads that end meanwhile raise no exception, which would end the whole pytest run."""
 
     def ended(*_):
         raise error
@@ -112,7 +112,7 @@ _READS_IMAGES = re.compile(r"paths\.firmware|\.(elf|map|bin)\b|\bImage\(")
 
 
 def test_what_is_cached_of_an_image_is_cached_with_its_stamp():
-    """Else a test reads what was there before another one of the same process built it again."""
+    """An image's cached data has its stamp, or a test would read the data of an older build."""
     found = set()
     for path in (REPO / "host_tests").rglob("*.py"):
         source = path.read_text()
@@ -127,7 +127,7 @@ def test_what_is_cached_of_an_image_is_cached_with_its_stamp():
     assert found == {"_read"}
 
 
-# apt-get, with the package q.deb next to it; it puts it where either command does.
+# A stand-in for apt-get, which stores the package q.deb as either command does.
 _APT = """\
 [ "$1" = -q ] || exit 1
 folder=.
@@ -157,13 +157,13 @@ def test_packages_of_debian_are_unpacked_and_not_kept(tmp_path, monkeypatch, wor
 
 
 def test_an_exception_in_a_thread_fails_the_test():
-    """It is a warning of pytest's, which pyproject.toml makes an error."""
+    """An exception in a thread, a warning of pytest, fails the test by pyproject.toml."""
     with pytest.raises(pytest.PytestUnhandledThreadExceptionWarning):
         warnings.warn(pytest.PytestUnhandledThreadExceptionWarning("died"), stacklevel=1)
 
 
 def test_options_of_the_tests_need_no_path():
-    """Their values are not taken for paths, as they would be if a conftest.py defined them."""
+    """Values of the tests' options are not taken for paths, as with options of a conftest.py."""
     values = {"--qemu": "installed", "--firmware": "x", "--seed": "1", "--family": "u85"}
     words = [word for option in values.items() for word in option]
     command = [sys.executable, "-m", "pytest", *words, "--markers"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs Vela once per model and options for all callers, and caches its output by content.
 
-The name of a file does not count, but what Vela prints names the first file with this content.
+A file's name is not part of the key, so Vela's output names the first file with this content.
 """
 
 import shutil
@@ -18,7 +18,7 @@ _SAID = "said.txt"
 
 
 def run_vela(source: Path, options: Sequence[object], python: str | None = None) -> str:
-    """`vela.run_vela` on a model that it accepts, with `--output-dir` among the options."""
+    """Run Vela on a model that it accepts, with `--output-dir` among the options."""
     words = [str(option) for option in options]
     if not source.is_file() or python:
         return _real(source, words, python)

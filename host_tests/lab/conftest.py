@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The scripts of this folder, for their tests."""
+"""A fixture that runs the scripts of this folder."""
 
 import json
 
@@ -10,7 +10,7 @@ from host_tests.lab import script
 
 @pytest.fixture
 def lab(capsys):
-    """Runs a script; returns exit code, the JSON or text that it printed, and its error."""
+    """Run a script; returns exit code, the printed JSON or text, and the error."""
 
     def run(module, *words):
         capsys.readouterr()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""MLPerf Tiny: the table, and missing parts."""
+"""The script for MLPerf Tiny prints its table, and names missing parts."""
 
 import hashlib
 
@@ -10,7 +10,7 @@ from host_tests.lab import mlperf_tiny
 
 @pytest.fixture
 def folder(small_models, monkeypatch, tmp_path):
-    """A folder with one model, small_cnn, instead of the benchmark's four."""
+    """Make a folder with one model, small_cnn, instead of the benchmark's four."""
     data = small_models["small_cnn"].read_bytes()
     (tmp_path / "small_cnn.tflite").write_bytes(data)
     tasks = {"small_cnn.tflite": (hashlib.sha256(data).hexdigest(), "A small model")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Estimates against measurements of chips."""
+"""The script compares estimates with measurements of chips."""
 
 from ethosu_tools import cli
 

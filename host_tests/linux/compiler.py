@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Debian's compiler for arm64, in build/cross: installing it would remove that for 32-bit x86."""
+"""Unpacks Debian's arm64 compiler into build/cross; its package conflicts with i386's."""
 
 from __future__ import annotations
 

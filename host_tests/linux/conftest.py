@@ -9,7 +9,7 @@ from host_tests.linux import kernel, machine
 
 @pytest.fixture(scope="session")
 def linux() -> machine.Linux:
-    """Everything needed to boot."""
+    """Return the kernel and the client for booting."""
     try:
         return machine.Linux(kernel.get(), machine.build_client())
     except PackageMissingError as error:

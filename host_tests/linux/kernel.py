@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Debian's kernel for arm64 with its ethosu driver, in build/linux.
+"""Fetches Debian's kernel for arm64 with its ethosu driver into build/linux.
 
 SUITE has a kernel with that driver. The packages' names contain the version, and the archive drops
 them when a new version arrives, so the newest is fetched, and kept.
@@ -33,7 +33,7 @@ class Kernel:
 
 
 def _depends(module: bytes) -> list[str]:
-    """Names of the modules that a module needs."""
+    """Return the names of the modules that a module needs."""
     match = re.search(rb"\0depends=([^\0]*)\0", module)
     return [name for name in (match[1].decode() if match else "").split(",") if name]
 

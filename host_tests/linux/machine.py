@@ -19,12 +19,12 @@ from host_tests.kit import sharing
 from host_tests.linux import compiler
 from host_tests.linux.kernel import Kernel
 
-BOOT_S = 600  # of the emulator
+BOOT_S = 600  # in the emulator's time
 HERE = Path(__file__).parent
 
 
 def build_client() -> Path:
-    """Compile the client, static."""
+    """Compile the client, statically linked."""
     cross = compiler.get()
     build = sharing.BUILD / "accel/aarch64"
     sharing.make("modules/ethosu/accel", "archive", f"CROSS={cross}", f"BUILD={build}")
@@ -50,7 +50,7 @@ def model_file(
 
 
 def _initramfs(files: Mapping[str, tuple[bytes, int]]) -> bytes:
-    """An archive of cpio's format newc: files with their modes, and their folders."""
+    """Make an archive in cpio's format newc of files with their modes, and of their folders."""
     entries: dict[str, tuple[bytes, int]] = {}
     for name, entry in files.items():
         for folder in reversed(Path(name).parents[:-1]):
@@ -69,13 +69,13 @@ def _initramfs(files: Mapping[str, tuple[bytes, int]]) -> bytes:
 
 @dataclass(frozen=True)
 class Boot:
-    """Output of a boot: of client and kernel, and of the plugin."""
+    """The output of client, kernel and plugin."""
 
     output: str
     messages: str
 
     def differing(self) -> dict[str, list[int]]:
-        """Number of differing bytes in each step of each model."""
+        """Return the number of differing bytes in each step of each model."""
         counts: dict[str, list[int]] = {}
         for name, count in re.findall(r"^(\S+): (\d+) bytes differ", self.output, re.MULTILINE):
             counts.setdefault(name, []).append(int(count))
@@ -86,7 +86,7 @@ class Boot:
         return re.findall(rf"^(\S+): ({pattern}.*?)\r?$", self.output, re.MULTILINE)
 
     def errnos(self) -> dict[str, int]:
-        """The errno of each call of refusals.c."""
+        """Return the errno of each call of refusals.c."""
         lines = re.findall(r"^errno of (.*): (\d+)\r?$", self.output, re.MULTILINE)
         return {name: int(error) for name, error in lines}
 

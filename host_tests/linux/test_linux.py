@@ -22,12 +22,12 @@ from host_tests.linux.machine import model_file
 
 pytestmark = pytest.mark.slow
 
-# MLPerf Tiny, and one with operators that the CPU has to compute.
+# The models of MLPerf Tiny, and one with operators that the CPU has to compute.
 MODELS = "kws_ref_model", "ad01_int8", "pretrainedResnet_quant", "vww_96_int8"
 STEPS = 2
 
 
-# Graphs for each NPU, from this seed on.
+# Number of graphs for each NPU, and their first seed.
 GRAPHS = int(os.environ.get("ETHOSU_LINUX_GRAPHS", "40"))
 FIRST_SEED = 50_000
 # Operators of which the kernel refuses some graphs, or all.
@@ -35,7 +35,7 @@ REFUSED = {"RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "MIRROR_PAD", "GATHER",
 
 
 def cases(names, folder, compiled, npu):
-    """Model files, by name."""
+    """Write model files, by name."""
     files = {}
     for name in names:
         case = make_case(folder / f"{name}.tflite", STEPS, extremes=False)
@@ -89,7 +89,7 @@ def test_operators_of_the_cpu_and_programs_run_on_linux(
 
 
 def generated(family, npu):
-    """Graphs that the simulator computes exactly in this process, with their operators."""
+    """Generate graphs that the simulator computes exactly, with their operators."""
     family, models, seed = replace(family, npus=(npu,)), {}, FIRST_SEED
     while len(models) < GRAPHS:
         seed += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Linux's driver and tools/sim_accel reject the same calls."""
+"""Linux's driver and tools/sim_accel reject the same calls with the same errors."""
 
 import ctypes as c
 import errno

@@ -33,15 +33,15 @@ from host_tests.mutation.rooms import HOSTS, ROOMS, Room, near, tests
 
 REPO = Path(__file__).resolve().parents[2]
 LONGEST_S = 6000
-# Seconds of CPU time for each process: a mutant may loop for ever.
+# Limit of CPU time in seconds for each process, since a mutant may loop for ever.
 CPU_S = 300
-# Mutants that are seeded together: of one suite, and of one that was already hard to survive.
+# Numbers of mutants seeded together: new ones, and survivors of another suite.
 TOGETHER, OLD_TOGETHER = 4, 8
 KILLED, SURVIVED, INVALID, GONE = "killed", "survived", "invalid", "gone"
 
 
 def run(tree: Path, command: list[str]) -> tuple[int | None, str]:
-    """Exit code, None when it took longer than LONGEST_S, and what it printed."""
+    """Run a command; returns its exit code, or None after LONGEST_S, and its output."""
     process = subprocess.Popen(
         command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace", start_new_session=True,
@@ -64,7 +64,7 @@ def compiles(tree: Path, room: Room, files: list[Path]) -> bool:
 
 
 def killer(tree: Path, paths: list[Path]) -> str | None:
-    """The first test that fails; None when all pass."""
+    """Return the first test that fails; None if all pass."""
     command = [".venv/bin/python", "-m", "pytest", "-x", "-q", "-m", "not slow", "-k", HOSTS]
     command += ["--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", *map(str, paths)]
     code, printed = run(tree, command)
@@ -75,9 +75,9 @@ def killer(tree: Path, paths: list[Path]) -> str | None:
 
 
 def judge(tree: Path, together: list[Mutant], alone: bool) -> Iterator[tuple[Mutant, dict]]:
-    """What becomes of each of these mutants of a room: a row, {} when it has to be run again.
+    """Judge the mutants of a room; yields a row for each, {} if it has to be run again.
 
-    alone: it is one mutant, which runs only in the nearest tests.
+    alone: there is one mutant, which runs only in the nearest tests.
     """
     room = mutants.room_of(together[0])
     begun = time.monotonic()
@@ -108,13 +108,13 @@ def judge(tree: Path, together: list[Mutant], alone: bool) -> Iterator[tuple[Mut
 
 
 class Work:
-    """What is left to do, for a thread of each tree."""
+    """The remaining work, shared by one thread per tree."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
         self.lock = threading.Lock()
         self.done = mutants.read(options.results)
-        # Those that only the rest of the suite may kill, and those that run now.
+        # Mutants that only the rest of the suite may kill, and mutants that run now.
         self.waiting: list[Mutant] = []
         self.running: list[Mutant] = []
         ran = {key(row) for row in self.done}
@@ -122,7 +122,7 @@ class Work:
         self.waiting += [as_mutant(row) for row in survivors if key(row) not in ran]
 
     def drawn(self) -> Mutant | None:
-        """A mutant of the room that has too few yet; None when there are enough."""
+        """Draw a mutant of a room that has too few; None if there are enough."""
         options = self.options
         if options.of:
             return None
@@ -141,7 +141,7 @@ class Work:
         return None
 
     def next(self) -> tuple[list[Mutant], bool]:
-        """Mutants of a room, and whether it is one to run alone."""
+        """Return mutants of a room to run together, or one to run alone; tells which."""
         with self.lock:
             most = OLD_TOGETHER if self.options.of else TOGETHER
             rooms = Counter(each.room for each in self.waiting)
@@ -157,7 +157,7 @@ class Work:
             return together, bool(alone)
 
     def finish(self, mutant: Mutant, row: dict) -> None:
-        """Write what became of it, or let it wait for the rest of the suite."""
+        """Write a mutant's result, or let it wait for the rest of the suite."""
         with self.lock:
             self.running.remove(mutant)
             if row:
@@ -177,7 +177,7 @@ class Work:
 
 
 def table(rows: list[dict]) -> str:
-    """Killed and survived by room."""
+    """Format how many mutants were killed and survived by room."""
     lines = ["| room | killed | of |", "| --- | --- | --- |"]
     for room in (*(each.name for each in ROOMS), "all"):
         results = Counter(row["result"] for row in rows if room in ("all", row["room"]))
@@ -186,17 +186,17 @@ def table(rows: list[dict]) -> str:
 
 
 def as_mutant(row: dict) -> Mutant:
-    """The mutant of a row."""
+    """Return the mutant of a row."""
     return Mutant(**{name: row[name] for name in Mutant.__dataclass_fields__})
 
 
 def key(row: dict) -> tuple:
-    """Identifies a mutant in each tree."""
+    """Return a key that identifies a mutant in any tree."""
     return row["file"], row["line"], row["after"]
 
 
 def compare(new: list[dict], old: list[dict]) -> str:
-    """Table of the new suite, and its survivors that the old suite kills."""
+    """Format the new suite's table, and its survivors that the old suite kills."""
     there = {key(row): row for row in old}
     pairs = [(row, there.get(key(row))) for row in new if row["result"] == SURVIVED]
     results = Counter(row["result"] if row else "not run" for _, row in pairs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Mutants: which there are, drawing some, seeding one into a tree."""
+"""Lists and draws mutants, and seeds one into a tree."""
 
 import contextlib
 import functools
@@ -29,18 +29,18 @@ _STATEMENT = re.compile(r"\s*(?!return\b)[\w>.*()\[\]-]+( [-+*/|&^<>]*= .*|\(.*\
 
 @dataclass(frozen=True)
 class Mutant:
-    """A line that is another."""
+    """A changed line of a source."""
 
     room: str
     file: str
     line: int
-    """From 1."""
+    """The line's number, from 1."""
     before: str
     after: str
 
 
 def is_plausible(before: str, after: str) -> bool:
-    """Whether a line of C may compile: universalmutator does not know about tokens."""
+    """Whether a line of C may compile, because universalmutator does not know tokens."""
     if "/*" in after and "/*" not in before:
         return bool(_STATEMENT.match(before.rstrip("\n")))
     pairs = [i for i, (x, y) in enumerate(zip(before, after, strict=False)) if x != y]
@@ -48,7 +48,7 @@ def is_plausible(before: str, after: str) -> bool:
     removed, neighbours = before[start], (before[start - 1] + before[start + 1 : start + 2])
     words = re.findall(r"[\w.]+", after)
     return not (
-        # Arguments in another order mostly have wrong types; so have formats.
+        # Arguments or formats in another order mostly have wrong types.
         sorted(before.replace(" ", "")) == sorted(after.replace(" ", ""))
         or ('""' in after and '""' not in before and "%" in before)
         or (removed.isdigit() and re.search(r"[A-Za-z_]\d*$", before[:start]))
@@ -57,14 +57,14 @@ def is_plausible(before: str, after: str) -> bool:
         or any(
             before.count(a) - before.count(b) != after.count(a) - after.count(b) for a, b in _PAIRS
         )
-        # A pointer, an address, a sign; a character of a longer operator.
+        # This would change a pointer, an address, a sign, or a part of a longer operator.
         or (removed in "*&-" and not neighbours[-1:].isspace())
         or (removed in _OPERATORS and any(each in _OPERATORS for each in neighbours))
     )
 
 
 def of(tree: Path, room: Room, file: Path) -> list[Mutant]:
-    """All mutants of a file."""
+    """Return all mutants of a file."""
     from universalmutator import mutator
 
     lines = (tree / file).read_text().splitlines(keepends=True)
@@ -82,7 +82,7 @@ def of(tree: Path, room: Room, file: Path) -> list[Mutant]:
 
 @functools.cache
 def drawn(tree: Path, room: Room, seed: int) -> list[Mutant]:
-    """Mutants of a room in random order: each line of code is as likely, and is mutated once."""
+    """Draw mutants of a room in random order: one for each line, with equal probability."""
     choice = random.Random(f"{seed} {room.name}")
     by_line: dict[tuple[str, int], list[Mutant]] = {}
     for file in files(tree, room):
@@ -94,12 +94,12 @@ def drawn(tree: Path, room: Room, seed: int) -> list[Mutant]:
 
 
 def room_of(mutant: Mutant) -> Room:
-    """Where it was drawn."""
+    """Return the room in which a mutant was drawn."""
     return next(room for room in ROOMS if room.name == mutant.room)
 
 
 def _file_in(tree: Path, mutant: Mutant) -> Path | None:
-    """The file, or, where the tree has it elsewhere, the one that has the line."""
+    """Find the file, or the one with this line if the tree has it elsewhere."""
     own = tree / mutant.file
     if own.is_file() and mutant.before in own.read_text().splitlines(keepends=True):
         return own
@@ -115,7 +115,7 @@ def _file_in(tree: Path, mutant: Mutant) -> Path | None:
 
 @contextlib.contextmanager
 def seeded(tree: Path, mutant: Mutant) -> Iterator[Path | None]:
-    """The tree with the mutant; yields the file, from the root, or None when it lacks the line."""
+    """Seed a mutant; yields the file's path, or None if the tree lacks the line."""
     path = _file_in(tree, mutant)
     if path is None:
         yield None
@@ -133,12 +133,12 @@ def seeded(tree: Path, mutant: Mutant) -> Iterator[Path | None]:
 
 
 def read(path: Path) -> list[dict]:
-    """Rows of a file that `write()` makes."""
+    """Read the rows of a file that `write()` makes."""
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
 
 def write(path: Path, mutant: Mutant, **result: object) -> dict:
-    """Append a row, and return it: the mutant and what became of it."""
+    """Append a row with a mutant and its result; returns the row."""
     row = {**asdict(mutant), **result}
     with path.open("a") as file:
         file.write(json.dumps(row) + "\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where mutants are seeded, what is built for them, and which tests run."""
+"""The rooms in which mutants are seeded, with what make builds, and the tests."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,18 +11,18 @@ class Room:
 
     name: str
     share: int
-    """Mutants of 100 that are seeded here."""
+    """Of 100 mutants, this many are seeded here."""
     sources: tuple[str, ...]
     """Patterns of the files, from the root of the tree."""
     targets: str
-    """What make builds before the tests."""
+    """Goals that make builds before the tests."""
     tests: tuple[str, ...]
     """Folders and files, the likeliest first; those that a tree lacks are left out."""
     first: tuple[str, ...] = ()
-    """Of these files the quick ones that find much."""
+    """Quick tests that find many mutants of the matching files."""
     rules: str = "c"
     but: tuple[str, ...] = ()
-    """Files that match, and are not mutated."""
+    """Matching files that are not mutated."""
 
 
 MODULE = "modules/ethosu"
@@ -50,7 +50,7 @@ ROOMS = (
     Room(
         "kernels", 14, (f"{MODULE}/runtime/kernels/*/*.c",), IMAGE,
         (f"{TESTS}/runtime/kernels", EXACTNESS),
-        # Compiled only where a tree of CMSIS-NN is given.
+        # This is compiled only with a tree of CMSIS-NN.
         but=("cmsis_nn.c",),
         first=("kernels/test_exact.py",),
     ),
@@ -99,7 +99,7 @@ ROOMS = (
 
 
 def files(tree: Path, room: Room) -> list[Path]:
-    """The sources of a room, from the root of the tree."""
+    """List the sources of a room, from the root of the tree."""
     found = {path.relative_to(tree) for pattern in room.sources for path in tree.glob(pattern)}
     return sorted(path for path in found if not any(each in str(path) for each in room.but))
 
@@ -107,12 +107,12 @@ def files(tree: Path, room: Room) -> list[Path]:
 # Hosts of the matrix for which no room builds anything.
 HOSTS = "not (exactness and not sim and not sanitized)"
 NEAREST = 3
-# Their tests build or run for long.
+# Folders whose tests take long to build or run.
 NOT_NEAR = ("fuzz", "sanitized", "campaigns", "test_library", "test_archive", "test_builds")
 
 
 def tests(tree: Path, room: Room) -> list[Path]:
-    """The tests of a room, from the root of the tree."""
+    """List the tests of a room, from the root of the tree."""
     folders = [path for pattern in room.tests for path in sorted(tree.glob(pattern))]
     every = [
         path
@@ -123,7 +123,7 @@ def tests(tree: Path, room: Room) -> list[Path]:
 
 
 def near(tree: Path, room: Room, source: Path) -> list[Path]:
-    """The tests that find most faults of a source: those with its name, the room's first ones."""
+    """List the tests that find most faults of a source: those of its name, and the first ones."""
     stem = source.stem.removeprefix("ethosu_")
     every = tests(tree, room)
     ordered = [path for path in every if not any(word in str(path) for word in NOT_NEAR)]

@@ -37,7 +37,7 @@ QUOTED = re.compile(r"['\"]([\w./-]+\.\w+)['\"]")
 
 @functools.cache
 def targets(folder: str, file: str) -> set[str]:
-    """The targets of a Makefile, listed by make itself."""
+    """Let make list the targets of a Makefile."""
     listed = subprocess.run(
         ["make", "-pRrq", "-C", pages.REPO / folder, "-f", file, "no-such-target"],
         capture_output=True, text=True,
@@ -46,7 +46,7 @@ def targets(folder: str, file: str) -> set[str]:
 
 
 def unknown_targets(words: list[str], page: str) -> set[str]:
-    """Targets that are neither in the root's Makefile nor in that of the page's folder."""
+    """Find targets that neither the root's Makefile nor that of the page's folder has."""
     named, words, folder, file = set(), list(words), "", "Makefile"
     while words:
         word = words.pop(0)
@@ -70,7 +70,7 @@ def is_campaign(name: str) -> bool:
 
 
 class Page:
-    """The commands of a page in order, in a folder that gets the files which they would make."""
+    """The commands of a page in order; a folder gets the files that they would make."""
 
     def __init__(self, config: pytest.Config, folder: Path) -> None:
         self.config = config
@@ -78,7 +78,7 @@ class Page:
         self.has_wheel = False
 
     def problems(self, block: pages.Block) -> Iterator[str]:
-        """What is wrong with commands, or with a program that is saved as a file."""
+        """List the errors of commands, or of a program that is saved as a file."""
         if block.kind == "FILE":
             self._make(block.mark, *QUOTED.findall(block.text))
         elif block.language == "sh":
@@ -120,7 +120,7 @@ class Page:
 
     def _pytest(self, words: list[str]) -> Iterator[str]:
         words = [pytest_plugin.LONG.get(word, word) for word in words]
-        # Options of folders that pytest may not have looked at yet.
+        # These folders' options may be missing because pytest has not read the folders yet.
         declared = pages.REPO.glob("host_tests/*/conftest.py")
         own = {name for path in declared for name in re.findall(r'"(--[\w-]+)"', path.read_text())}
         while found := [word for word in words if word in own]:
@@ -151,7 +151,7 @@ class Page:
 
 
 def written_by_compile(words: list[str]) -> Iterator[str]:
-    """The files that `ethosu compile` writes beside its source."""
+    """List the files that `ethosu compile` writes beside its source."""
     for word in words[1:]:
         path = Path(word)
         if path.suffix == ".py":
@@ -163,7 +163,7 @@ def written_by_compile(words: list[str]) -> Iterator[str]:
 
 
 def refused(parse: Callable[[], object]) -> Iterator[str]:
-    """What a parser of command lines says of one that it does not take."""
+    """Return a command line parser's error; "" if it accepts the command."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
@@ -175,7 +175,7 @@ def refused(parse: Callable[[], object]) -> Iterator[str]:
 
 
 def simple(line: str) -> Iterator[list[str]]:
-    """The simple commands of a line, each as its words, without variables set before."""
+    """Split a line into simple commands, each a list of words, without variables set before."""
     split = shlex.shlex(line, posix=True, punctuation_chars="();<>|&")
     split.whitespace_split = True
     words: list[str] = []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs the commands of a page in one shell, in a folder of links to the tree.
 
-Their output outside of build/ does not end up in the tree. A board that a page starts keeps
-running until the next one or the end of the page, and PORT in later commands is its port.
+Output outside of build/ does not end up in the tree. A board that a page starts keeps running
+until the next one or the end of the page, and PORT in later commands is the board's port.
 """
 
 import os
@@ -18,12 +18,12 @@ from ethosu_tools.model import make_model
 from host_tests.kit import found, newlib_program, pages
 
 ABSENT = "/dev/no-such-port"
-# What a message says if a port, a probe, or a program of hardware's maker is missing.
+# Messages about a missing port, probe or vendor's program match this.
 MISSING = "cannot be opened|failed to access|not on PATH|is needed|is mounted|is not installed"
 MISSING += "|is not a mounted disk|no device found|cannot load|command not found|has found no NPU"
-# The programs that commands for hardware find, so that none flashes a board that is plugged in.
+# Commands for hardware only find these programs, so that none flashes a board that is plugged in.
 SEEN = "bash cat cut env git grep ls make mkdir python3 rm sed sh sort tail test touch uname"
-# Words of the pages for which readers put their own.
+# Placeholders of the pages, which readers replace.
 PLACEHOLDERS = {
     "BOARD": "NUMAKER_M55M1",
     "FILES": "build/examples/small_cnn.tflite",
@@ -89,22 +89,22 @@ until_missing() {
 
 @dataclass(frozen=True)
 class Ran:
-    """What the commands of a page printed, and whether they succeeded."""
+    """The output of a page's commands, and whether they succeeded."""
 
     code: int
     log: str
     printed: dict[int, str]
-    """By the line of the block."""
+    """The output by the line of the block."""
 
 
 def lines(text: str) -> list[str]:
-    """The lines of a block, with continued ones as one, and with a reader's words."""
+    """Return a block's lines, with continued lines joined and placeholders replaced."""
     joined = re.sub(r" *\\\n *", " ", text)
     return [replaced(line) for line in joined.splitlines() if line.strip()]
 
 
 def replaced(text: str) -> str:
-    """Commands with values for the placeholders of the pages."""
+    """Replace the placeholders of the pages by values."""
     for word, value in PLACEHOLDERS.items():
         text = re.sub(rf"(?<![\w$./-]){re.escape(word)}(?![\w=])", value, text)
     return re.sub(r"(?<![\w$])PORT\b(?!=)", '"$PORT"', text)
@@ -117,7 +117,7 @@ def place_of(folder: Path) -> Path:
     return folder
 
 
-# The files that a reader has.
+# Files that a reader is expected to have.
 READERS: dict[str, Callable[[Path], object]] = {
     "MODEL.tflite": lambda path: path.write_bytes(make_model.small_cnn()),
     "kws.tflite": lambda path: path.write_bytes(make_model.small_cnn()),
@@ -128,24 +128,24 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 
 def _fill(folder: Path, text: str) -> None:
-    """Make those files that these commands name."""
+    """Make the files that these commands name."""
     for name, make in READERS.items():
         if name in text:
             make(folder / name)
 
 
 def _without_hardware(line: str) -> str:
-    """The command with a port that does not exist, also where it would look for one."""
+    """Give a command a port that does not exist, also where it would look for one."""
     line = re.sub(r'"\$PORT"|/dev/ttyACM\d', ABSENT, line)
-    # Else it would write to a board's disk that is mounted; other ways ignore the option.
+    # Otherwise this would write to a board's mounted disk; other ways ignore the option.
     line = re.sub(r"\bethosu flash \S+", rf"\g<0> --disk {ABSENT}", line)
     return re.sub(r"\bmpremote (?!connect)", f"mpremote connect {ABSENT} ", line)
 
 
 def _parts(blocks: list[pages.Block], token: str) -> Iterator[str]:
-    """The lines of the shell's program."""
+    """Yield the lines of the shell's program."""
     for block in blocks:
-        # What runs in the background may have printed a part of a line.
+        # A program in the background may have printed a part of a line.
         yield f"printf '\\n%s\\n' '{token} {block.line}'"
         if block.mark == "hardware":
             absent = map(_without_hardware, lines(block.text))
@@ -199,7 +199,7 @@ def run(blocks: list[pages.Block], folder: Path) -> Ran:
 
 
 def differences(shown: pages.Block, printed: str) -> list[str]:
-    """Lines that a page shows and the commands did not print, in order; "..." is any text."""
+    """List lines of a page that the commands did not print in this order; "..." is any text."""
     missing, rest = [], _plain(printed, shown.kind)
     for line in filter(str.strip, shown.text.splitlines()):
         words = [re.escape(part) for part in re.split(r"\.\.\.", _plain(line, shown.kind).strip())]
@@ -211,7 +211,7 @@ def differences(shown: pages.Block, printed: str) -> list[str]:
 
 
 def _plain(text: str, kind: str) -> str:
-    """Without colours, and with one space for several; numbers that may differ are a 0."""
+    """Remove colours and repeated spaces; numbers that may differ become 0."""
     text = re.sub(r"\x1b\[[\d;]*m", "", text).replace("\r", "")
     if kind == "like":
         text = re.sub(r"\d[\d,.]*\d|\d", "0", text)

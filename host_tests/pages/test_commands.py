@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Commands of all pages: run as they stand, and what they print is what the pages show."""
+"""Commands of all pages run as they stand, and print what the pages show."""
 
 import contextlib
 import re
@@ -18,18 +18,18 @@ INSTALLED = {
     "docs/tutorial.md": ("convert", "TENSORFLOW_PYTHON"),
     **{page: kit for each in found.modules("page_rows") for page, kit in each.INSTALLED.items()},
 }
-# The blocks of these run in other tests, one after the other with checks between.
+# Other tests run the blocks of these pages, with checks between.
 ELSEWHERE = {"docs/upstream_port.md"}
 
 
 def chosen(page, kinds):
-    """Its commands of these kinds, and the files and output that belong to them."""
+    """Choose a page's commands of these kinds, and their files and output."""
     found, taken = [], False
     for block in pages.blocks(page):
         of_pc = block.language in ("sh", "python") and block.kind in ("test", "nightly")
         if of_pc or block.language == "sh":
             taken = block.kind in kinds
-            # Its files are made by commands that take long.
+            # Slow commands make the files of a block for hardware.
             taken &= block.kind != "hardware" or page not in INSTALLED or kinds == SLOW
         on_board = kinds == SLOW and (block.language, block.kind) == ("python", "board")
         of_commands = of_pc or block.language == "sh" or block.kind in ("output", "like")
@@ -54,7 +54,7 @@ def check(page, kinds, folder):
 
 @pytest.mark.parametrize("page", pages.with_blocks("sh", *pages.LANGUAGES["sh"]))
 def test_commands_are_right(page, pytestconfig, tmp_path, monkeypatch):
-    """Also of those that take long, start tests, or need another project."""
+    """Targets, options and files exist, also in commands that other tests do not run."""
     monkeypatch.chdir(tmp_path)
     seen = commands.Page(pytestconfig, tmp_path)
     problems = [seen.problems(block) for block in pages.blocks(page)]
@@ -75,7 +75,7 @@ def test_commands_run(page, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", sorted({*pages.with_blocks("sh", "nightly")} - ELSEWHERE))
 def test_commands_that_take_long_run(page, tmp_path):
-    """With those that do not, whose files they may need, and programs for a board started here."""
+    """Slow commands run after quick ones, whose files they may need, and boards' programs."""
     if page in INSTALLED:
         needs.python_with(*INSTALLED[page])
     check(page, SLOW, shell.place_of(tmp_path))
@@ -136,7 +136,7 @@ def test_a_command_that_fails_is_named(mark, text, log, tmp_path):
 
 
 def test_a_command_for_hardware_meets_no_board_that_is_plugged_in():
-    """Neither a port nor the disk of a board, whatever is mounted."""
+    """Commands for hardware get neither a real port nor a mounted disk of a board."""
     for line in ("ethosu flash NUMAKER_M55M1", "ethosu flash NUMAKER_M55M1 --rom x"):
         assert f"--disk {shell.ABSENT}" in shell._without_hardware(line)
     for line in ("mpremote ls", "mpremote connect /dev/ttyACM0 ls"):

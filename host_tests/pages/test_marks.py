@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each block of each page has a mark, which says how it is tested; `pytest -s` prints how many."""
+"""Each block of each page has a mark for how it is tested; `pytest -s` prints the numbers."""
 
 import pytest
 

@@ -63,7 +63,7 @@ READERS = {
     "json": lambda block, folder: json.loads(block.text),
     "ini": lambda block, folder: configparser.ConfigParser().read_string(block.text),
 }
-# Programs that other tests run.
+# Other tests run these programs.
 RUN = {("python", "board"), ("python", "test")}
 PROGRAMS = [
     block
@@ -86,7 +86,7 @@ def test_a_program_is_accepted(block, tmp_path):
 @pytest.mark.parametrize(
     ("language", "mark", "text"),
     [
-        ("python", "native", "match x:\n    case 1: pass\n"),  # not in MicroPython
+        ("python", "native", "match x:\n    case 1: pass\n"),  # MicroPython has no match statement
         ("python", "train.py", "print(\n"),
         ("c", "test", "#include <ethosu_ext.h>\nint f(void) { return missing; }\n"),
         ("cmake", "test", "add_subdirectory(modules/ethosu/runtimes)\n"),

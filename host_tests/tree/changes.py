@@ -27,7 +27,7 @@ def _found(pattern: str, path: Path) -> list[Any]:
 
 
 def boards(on_a_chip: bool) -> list[str]:
-    """Boards whose chip another folder describes, or the others."""
+    """List boards whose chip another folder describes, or the others."""
     files = (REPO / "boards").glob("*/board.toml")
     return sorted(
         path.parent.name
@@ -37,17 +37,17 @@ def boards(on_a_chip: bool) -> list[str]:
 
 
 def kernels() -> list[str]:
-    """CPU operators whose names are not common words."""
+    """List CPU operators whose names are not common words."""
     return _found(r"^KERNEL\((\w+_\w+)", MODULE / "runtime/kernels/kernels.def")
 
 
 def operations() -> list[str]:
-    """Functions that perform commands of the NPU."""
+    """List functions that perform commands of the NPU."""
     return _found(r"^OPERATION\(.*, (npu_\w+)\)$", REPO / "tools/npu_sim/core/commands.def")
 
 
 def products() -> list[tuple[str, int]]:
-    """Families with MACs."""
+    """List NPU families, with MACs."""
     rows = _found(r"^(U\d\d)\((\d+),", REPO / "tools/npu_sim/device/products.def")
     return [(family, int(macs)) for family, macs in rows]
 
@@ -62,19 +62,19 @@ def _of_product(product: tuple[str, int]) -> str:
 
 
 def methods() -> list[str]:
-    """Methods of Model with unique names."""
+    """List methods of Model with unique names."""
     rows = r"MP_QSTR_([a-z]\w+)\), MP_ROM_PTR\(&model_"
     common = {"cancel", "info", "method", "reset", "run"}
     return sorted({*_found(rows, MODULE / "binding/model/model_object.c")} - common)
 
 
 def kinds() -> list[str]:
-    """Kinds of model files."""
+    """List kinds of model files."""
     return _found(r"\{ETHOSU_FILE_(\w+), \"\w", MODULE / "runtime/file/file_kind.c")
 
 
 def errors() -> list[str]:
-    """Reasons for errors of the driver."""
+    """List reasons for errors of the driver."""
     return _found(r"^ETHOSU_EXT_ERROR\(\d+, (\w+),", MODULE / "driver/include/ethosu_errors.def")
 
 
@@ -101,7 +101,7 @@ class Change:
     """Glob pattern of files that belong to the example even if they do not name it."""
 
     def files(self) -> list[set[str]]:
-        """Files that name each example. Only tests, Markdown and pictures are exempt."""
+        """Find files that name each example, except tests, Markdown and pictures."""
         examples = self.examples()
         patterns = [self.pattern(example) for example in examples]
         options = [option for pattern in patterns for option in ("-e", pattern)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls between the sources of a room, from the symbols of its objects."""
+"""Finds calls between the sources of a room from the symbols of its objects."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ _GIVEN, _WEAK, _TAKEN = "TDBRSGCiV", "W", "Uw"
 
 
 def calls(root: Path, room: Path, tool: str = "nm") -> Graph:
-    """Symbols by calling source and source that has them; names are relative to `root`, without .o.
+    """Return symbols by caller and definer; sources are relative to `root`, without .o.
 
     A table of functions counts as calls of each. Objects without a source, in the room or generated
     beside them, are those of another build, such as one with a sanitizer, or older than a move.
@@ -46,7 +46,7 @@ def calls(root: Path, room: Path, tool: str = "nm") -> Graph:
 
 
 def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Groups of sources each of which calls all others in the end, the largest first (Tarjan)."""
+    """Find groups of sources that all reach each other by calls, the largest first (Tarjan)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -72,5 +72,5 @@ def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
 
 
 def folder(source: str) -> str:
-    """The folder of a source in its room; "" on top."""
+    """Return the folder of a source in its room; "" at the top."""
     return str(Path(source).parent).removeprefix(".")

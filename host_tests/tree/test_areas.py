@@ -37,7 +37,7 @@ def rows(repo) -> list[tuple[set[str], str]]:
 
 @pytest.fixture(scope="module")
 def built(repo):
-    """What `make test TESTS=...` builds first."""
+    """Return a function that tells what `make test TESTS=...` builds first."""
 
     def ask(tests: str) -> set[str]:
         printed = make(repo, "-n", "test", "MAKE=: targets", f"TESTS={tests}")
@@ -53,7 +53,7 @@ def built(repo):
         ("host_tests/tree", "setup"),
         ("host_tests/tree/test_pages.py::test_links[x] -x", "setup"),
         ("./host_tests/tools/npu_sim/", "setup sim-variants sim-host-variants"),
-        # The longest folder: not what the rest of the runtime needs, too.
+        # The longest matching folder counts, without the needs of the folders above.
         ("host_tests/tools/npu_sim/test_fast.py", "setup sim-variants sim-host-variants"),
         ("host_tests/kit -k 'image or stamp'", "setup firmware"),
         # Several paths, and a folder with another area in it.
@@ -83,7 +83,7 @@ def test_each_folder_is_there(repo, rows):
 
 
 def test_each_area_builds_the_images_that_its_tests_read(repo, rows):
-    """A test that finds another board's image has it from an earlier build, which may be old."""
+    """Without it, a test of another board's image would use one that may be outdated."""
     names = {name.partition("-")[0] for name in boards.names()} - {boards.DEFAULT}
     other = re.compile(rf"\b({'|'.join(names)})\b|\bboards\.(names|every)\(|\bevery_board\b")
     tests, found = repo / "host_tests", set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The numbers in CONTRIBUTING.md, "Places to touch", are those counted by `changes`."""
+"""The numbers in CONTRIBUTING.md, "Places to touch", equal those that `changes` counts."""
 
 import re
 

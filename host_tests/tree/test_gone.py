@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is made from a list of files is made again without one that is gone.
+"""Removing a file rebuilds everything that is made from a list with it.
 
 The builds run in a copy of the tree, with a compiler that writes its command line to its output.
 """
@@ -31,13 +31,13 @@ esac
 _PROGRAMS = ("ar", "cc", "clang", "gcc", "em++")
 _CROSS = tuple(f"arm-none-eabi-{name}" for name in ("ar", "gcc", "objcopy", "size"))
 _COPIED = ("boards", "firmware", "modules", "tools")
-# What MicroPython's own makefiles need is taken from the build.
+# The copy links the parts of the build that MicroPython's makefiles need.
 _BUILT = ("micropython", "mpy-cross")
 
 
 @pytest.fixture(scope="module")
 def copy(repo, tmp_path_factory) -> Path:
-    """The tree's sources, and what the firmware is made with."""
+    """Copy the tree's sources, and link what the firmware is built with."""
     tree = tmp_path_factory.mktemp("gone") / "tree"
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in _COPIED:
@@ -52,7 +52,7 @@ def copy(repo, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def make(copy):
-    """Runs make in a folder of the copy: `make("tools/npu_sim", "all")`."""
+    """Run make in a folder of the copy: `make("tools/npu_sim", "all")`."""
     programs = copy.parent / "bin"
     programs.mkdir()
     for name in _PROGRAMS + _CROSS:
@@ -70,7 +70,7 @@ def make(copy):
     return run
 
 
-# Folder, arguments of make, a file of a list, and all that is made from the list.
+# Folder, arguments of make, a file in a list, and all files that are made from the list.
 _LISTS = {
     "simulator": (
         *("tools/npu_sim", "all shared", "tools/npu_sim/core/mutable.c"),
@@ -115,7 +115,7 @@ def test_objects(copy, make, name):
 
 
 def test_nothing_is_made_twice(copy, make):
-    """The list itself, which make sees as new, is written only if it differs."""
+    """The list, whose rule always runs, is written only if it differs, or all is remade."""
     make("tools/npu_sim")
     before = {path: path.stat().st_mtime_ns for path in (copy / "build/npu_sim").iterdir()}
     make("tools/npu_sim")
@@ -123,7 +123,7 @@ def test_nothing_is_made_twice(copy, make):
 
 
 def test_the_words_of_a_list_are_compared_as_they_are(tmp_path, repo):
-    """In order, with the characters that are patterns or separators in make; also no words."""
+    """Order counts, and characters that are patterns or separators in make are literal."""
     (tmp_path / "Makefile").write_text(
         f"include {repo}/modules/ethosu/listed.mk\nall: $(call listed,list,$(WORDS),stale)\n"
     )
@@ -138,7 +138,7 @@ def test_the_words_of_a_list_are_compared_as_they_are(tmp_path, repo):
 
 
 def test_a_board_of_the_emulator(copy, make):
-    """Its table names an enumerator that its driver had."""
+    """A removed board disappears from the emulator's table, or it would not compile."""
     boards = copy / "tools/qemu_plugin/boards"
     table = copy / "build/qemu_plugin/board/board_table.c"
     text = (boards / "numaker_m55m1.toml").read_text().replace("NUMAKER_M55M1", "ACME_Q7")
@@ -152,7 +152,7 @@ def test_a_board_of_the_emulator(copy, make):
 
 @pytest.mark.slow
 def test_a_module_of_the_firmware(copy, make):
-    """Its names, its row in the table of modules, its root pointer, and its object."""
+    """A removed module's names, table row, root pointer and object disappear."""
     module = copy / "modules/ethosu/binding/mutable.c"
     module.write_text(
         "MP_REGISTER_MODULE(MP_QSTR_mutable, mutable_module);\n"

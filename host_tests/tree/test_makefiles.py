@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the makefiles have in common."""
+"""Rules for all makefiles."""
 
 import os
 import re
@@ -9,8 +9,8 @@ import pytest
 
 from .test_places import tracked
 
-# A linker or objcopy fills its output over a second or more; tests and users read images and
-# libraries meanwhile.
+# Linker and objcopy take a second or more to fill their output, while tests and users may read an
+# image or library.
 _WRITES_SLOWLY = re.compile(r"-shared|\$\(LDFLAGS\).* -o|\$\(OBJCOPY\) -O")
 
 
@@ -31,7 +31,7 @@ def test_images_and_libraries_are_replaced_whole(repo):
 _VARIABLE = re.compile(r"^(\w+) *[:?+]?= *(.*)$", re.MULTILINE)
 _RULE = re.compile(r"^([^\t#\n=]*?[^\t#\n=:])::?(?![=:]) *(.*)$", re.MULTILINE)
 _LISTS_FILES = re.compile(r"\$\(wildcard .*\*|\$\(shell .*\bfind ")
-# MicroPython's makefiles collect these from those of the modules.
+# MicroPython's makefiles collect these variables from the modules' makefiles.
 _COLLECTED = {"OBJ", "SRC_QSTR"}
 
 
@@ -40,7 +40,7 @@ def named(names: set[str], text: str) -> bool:
 
 
 def listing(variables: list[tuple[str, str]]) -> set[str]:
-    """Variables that have all files that there are, or what is made from them."""
+    """Find variables with a wildcard, or with files made from one."""
     names = _COLLECTED
     while more := {
         name
@@ -52,7 +52,7 @@ def listing(variables: list[tuple[str, str]]) -> set[str]:
 
 
 def lone_wildcards(text: str, known: frozenset[str] = frozenset()) -> list[str]:
-    """Rules whose targets are made from all files that there are, and that name no list of them.
+    """Find rules whose targets depend on a wildcard and on no list of its files.
 
     `known`: variables of lists that another makefile defines.
     """
@@ -72,7 +72,7 @@ def lone_wildcards(text: str, known: frozenset[str] = frozenset()) -> list[str]:
 
 
 def test_no_rule_depends_on_a_wildcard_alone(repo):
-    """A file that is gone makes nothing newer: see modules/ethosu/listed.mk."""
+    """A removed file makes nothing newer, so nothing is rebuilt: see modules/ethosu/listed.mk."""
     for name in tracked(repo, "*Makefile", "*.mk"):
         assert lone_wildcards((repo / name).read_text(), frozenset({"OBJ_LIST"})) == [], name
 
@@ -86,8 +86,8 @@ def test_a_lone_wildcard_is_found():
     assert lone_wildcards("x.elf: $$(OBJ) y.ld\n") == ["x.elf: $(OBJ) y.ld"]
 
 
-# In the place of make: a sub-build takes a moment, and notes if the same one is under way for the
-# first time; a make of other goals of the tree is a real one, with this in its place again.
+# Replaces make: a sub-build takes a moment, and notes if the same one is under way for the first
+# time; other goals of the tree run the real make, with this replacement in its place again.
 _STAND_IN = """\
 #!/bin/sh
 case " $* " in
@@ -105,7 +105,7 @@ rmdir "$part"
 
 
 def made_twice_at_once(makefile, folder, *goals: str) -> list[str]:
-    """The sub-builds that two recipes start at the same time, if make builds the goals with -j."""
+    """Return sub-builds that two recipes start at the same time when make -j builds the goals."""
     make = folder / "make.sh"
     make.write_text(_STAND_IN)
     make.chmod(0o755)
@@ -123,7 +123,7 @@ def made_twice_at_once(makefile, folder, *goals: str) -> list[str]:
     "goals", ["build plugin", "build sim-variants", "wheel", "test-ethosu_tools", "tutorial"]
 )
 def test_no_part_is_built_twice_at_once(repo, tmp_path, goals):
-    """Two compilers would write the same files; two installers the same environment."""
+    """Otherwise two compilers would write the same files, or installers the same environment."""
     assert made_twice_at_once(repo / "Makefile", tmp_path, *goals.split()) == []
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A board is one folder: firmware, module and tools read its table, and contain no address.
+"""Everything about a board is in its folder; firmware, module and tools contain no address.
 
 host_tests/tree/test_changes.py searches for the names of boards in the same way.
 """

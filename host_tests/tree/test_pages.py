@@ -29,7 +29,7 @@ VENV = re.compile(r"-m venv ([\w./-]+)")
 MAKE = re.compile(r"(?:^|[;&|] *)make +([^;&|]+)")
 ETHOSU = re.compile(r"(?:^|[;&|] *)(?:\S*/)?ethosu +([a-z][^;&|]*)")
 
-# Files named by pages that are not in this tree, but MicroPython's or on a board.
+# Files of MicroPython or on a board that pages name; they are not in this tree.
 ELSEWHERE = {
     "boot.py", "main.py", "board.mk",
     "py/nativeglue.h", "tools/mpy_ld.py",
@@ -39,7 +39,7 @@ ELSEWHERE = {
 
 
 PAGES = [str(path) for path in tracked(REPO, "*.md")]
-# Checked on all pages except the changelog, which also names things that no longer exist.
+# All pages are checked except the changelog, which also names things that no longer exist.
 PRESENT = [page for page in PAGES if page != "CHANGELOG.md"]
 
 
@@ -54,12 +54,12 @@ def text(page: str) -> str:
 
 
 def found_on(pages: list[str], search: Callable[[str], T]) -> dict[str, T]:
-    """What a search finds on each page, of those where it finds anything."""
+    """Return a search's results by page, for pages with any."""
     return {page: found for page in pages if (found := search(page))}
 
 
 def prose(page: str) -> str:
-    """The page without its code blocks."""
+    """Return the page without its code blocks."""
     return FENCE.sub("", text(page))
 
 
@@ -71,7 +71,7 @@ def test_pages_are_found():
 
 
 def anchors(page: Path) -> set[str]:
-    """Anchors of a page's headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub makes them."""
     plain = (re.sub(r"[`*]", "", title) for title in HEADING.findall(page.read_text()))
     return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in plain}
 
@@ -93,7 +93,7 @@ def test_links_lead_somewhere():
 
 
 def is_there(name: str, page: str) -> bool:
-    """Is this a file of the tree, relative to the page or the root, or by its last parts?"""
+    """Whether the tree has this file, relative to the page or the root, or by its last parts."""
     if name in ELSEWHERE:
         return True
     for folder in ((REPO / page).parent, REPO):
@@ -136,7 +136,7 @@ def test_git_ignores_the_python_environments_of_the_pages():
 
 
 def commands(page: str) -> list[str]:
-    """Code within the text; host_tests/pages checks the blocks."""
+    """Return code within the text; host_tests/pages checks the blocks."""
     return [line.partition(" #")[0].strip() for line in CODE.findall(prose(page))]
 
 
@@ -153,7 +153,7 @@ parser_of = functools.cache(cli.make_parser)
 
 
 def unknown_options(call: str) -> set[str]:
-    """Options in the call that this command does not have."""
+    """Find options in a call that the command lacks."""
     words = shlex.split(call)
     parser = parser_of(words[0])
     for word in words[:2]:
@@ -185,7 +185,7 @@ def test_each_boards_page_is_linked_from_the_main_pages(page):
 
 @pytest.mark.parametrize("page", ["README.md", "boards/README.md"])
 def test_the_table_of_boards_has_the_usual_way_and_the_image(page):
-    """As board.toml has them; Himax's tool takes the ELF file."""
+    """The table shows board.toml's first way and its image; Himax's tool takes the ELF file."""
     for board in BOARDS:
         ways = boards.load(boards.full_name(board.name)).flash
         (row,) = [line for line in text(page).splitlines() if f"{board.name}/README.md) |" in line]

@@ -40,7 +40,7 @@ TESTS_ONLY = {
 
 
 def tracked(repo: Path, *patterns: str) -> list[Path]:
-    """Files of the tree, without those that git does not know; none if it is not a checkout."""
+    """List the files that git tracks; none if the tree is not a checkout."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", *patterns], cwd=repo, capture_output=True, text=True
     )
@@ -65,7 +65,7 @@ def source_folders(files) -> set[str]:
 
 @pytest.fixture(scope="module")
 def test_folders(files) -> set[str]:
-    """Folders with test modules, below host_tests."""
+    """List the folders with test modules, below host_tests."""
     return {
         str(path.parent.relative_to("host_tests"))
         for path in files
@@ -74,7 +74,7 @@ def test_folders(files) -> set[str]:
 
 
 def test_files_of_others_in_the_tree_are_not_checked(tmp_path):
-    """Such as those of a Python environment."""
+    """Untracked files, such as those of a Python environment, are ignored."""
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
     for name in ("ours.py", "theirs.py"):
         (tmp_path / name).touch()

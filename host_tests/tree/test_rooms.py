@@ -26,7 +26,7 @@ WITH_FOLDERS = [name for name, room in ROOMS.items() if "folders" in room]
 
 
 def may_call(room) -> dict[str, set[str]]:
-    """What each folder may call, itself included; "*" stands for all that are listed above it."""
+    """Return what each folder may call, and itself; "*" stands for all folders listed above it."""
     allowed: dict[str, set[str]] = {}
     for name, others in room["folders"].items():
         allowed[name] = {name, *(allowed if others == "*" else others)}
@@ -46,7 +46,7 @@ def graph_of(repo):
 
 @pytest.mark.parametrize("name", ROOMS)
 def test_no_circle_is_large(graph_of, name):
-    """Sources that call each other can only be understood together."""
+    """A large circle of sources that call each other can only be understood as a whole."""
     graph = graph_of(ROOMS[name])
     assert len(graph) > 5 and any(graph.values())
     found = [each for each in rooms.circles(graph) if len(each) > ROOMS[name]["circle"]]
@@ -72,7 +72,7 @@ def test_no_call_goes_up(graph_of, name):
 
 @pytest.mark.parametrize("name", WITH_FOLDERS)
 def test_no_include_goes_up(repo, name):
-    """Headers are named with their folder, so that an include shows where it goes."""
+    """An include names the header's folder, so that it shows its direction."""
     room, allowed = repo / ROOMS[name]["path"], may_call(ROOMS[name])
     places = {path.name: rooms.folder(str(path.relative_to(room))) for path in room.rglob("*.h")}
     up = [

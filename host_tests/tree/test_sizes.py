@@ -14,8 +14,8 @@ FILE_LINES_MAX = 700
 FUNCTION_LINES_MAX = 45
 SHORT_SHARE_MIN = 0.9
 MODULES_MAX = 15  # in a package, besides __init__.py
-# For sources formatted by clang-format and ruff. The rest of a function is in a look-ahead, because
-# it may contain another function.
+# Functions in sources formatted by clang-format and ruff. A look-ahead matches the body, because a
+# function may contain another one.
 FUNCTIONS = {
     ".c": r"^\w.*\b(?P<name>\w+)\((?=(?P<rest>[^;{}]*\)\n\{\n(?:.*\n)*?\}$))",
     ".py": r"^( *)(?:async )?def (?P<name>\w+)(?=(?P<rest>.*\n(?:(?:\1 +\S.*|\1[)\]].*|)\n)*))",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Board", "Model", "Simulation", "arrays", "errors", "open_runner"]
 
-# Loaded on first use: each needs modules that the command does not need.
+# Loaded on first use, because each imports modules that the command does not need.
 _PLACES = {
     "Board": "link.board",
     "Model": "link.python_model",
@@ -30,7 +30,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """What `__all__` lists, from the room where it is."""
+    """Import a name of `__all__` from the package that defines it."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     room = importlib.import_module(f".{_PLACES[name]}", __name__)

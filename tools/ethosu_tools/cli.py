@@ -16,7 +16,7 @@ from .base import addons, errors, files, verification
 from .base.ui import Ui, guess, sentence, visible
 
 _LONGEST_ERROR = 4000
-# Commands of earlier versions, and what does their work now.
+# Commands of earlier versions, and their replacements.
 MOVED = {
     "bench": "profile MODEL --on qemu",
     "bringup": "doctor PORT",
@@ -33,7 +33,7 @@ _TITLE = re.compile(r'^"""`ethosu ([\w-]+)`: (.*)\.(?:""")?$', re.MULTILINE)
 
 
 def discover() -> dict[str, str]:
-    """Names and summaries of the commands, with those of add-ons.
+    """List names and summaries of the commands, with those of add-ons.
 
     A module is a command if its docstring starts with "`ethosu NAME`: summary." Nothing is
     imported or parsed, because most of the modules are slow to load.
@@ -133,10 +133,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGINT, _interrupt_once)
     try:
         return _run(sys.argv[1:])
-    except KeyboardInterrupt:  # while the command was ending
+    except KeyboardInterrupt:  # during the command's end
         return 130
     finally:
-        with contextlib.suppress(KeyboardInterrupt):  # while the command was ending
+        with contextlib.suppress(KeyboardInterrupt):  # during the command's end
             _ignore_interrupts()
         _end_output()
 
@@ -157,7 +157,7 @@ def _ignore_interrupts() -> None:
 
 
 def _end_output() -> None:
-    """Flush the output, so that Python writes nothing at exit, where it would report a failure."""
+    """Flush the output, because Python would report a failed flush at exit."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
@@ -187,7 +187,7 @@ def _run(argv: list[str]) -> int:
         return _failed(ui, error, "out of memory", errors.InputError.exit_code)
     except BrokenPipeError:  # the program that reads our output, such as `head`, has ended
         return 141
-    except OSError as error:  # a full disk, also for stdout; a file that was deleted
+    except OSError as error:  # for example, a full disk, also for stdout, or a deleted file
         where = f"{error.filename}: " if error.filename else ""
         text = f"{where}{error.strerror or error}"
         return _failed(ui, error, text, errors.InputError.exit_code)
@@ -201,7 +201,7 @@ def _failed(ui: Ui, error: BaseException, text: str, exit_code: int) -> int:
     if ui.as_json:
         with contextlib.suppress(OSError):
             ui.result({"error": text, "kind": type(error).__name__}, "")
-    if sys.stderr:  # else print() would take stdout
+    if sys.stderr:  # otherwise, print() would write to stdout
         with contextlib.suppress(OSError):
             print(f"ethosu: {text}", file=sys.stderr, flush=True)
     return exit_code

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Generates the C table of emulated boards (board.h) from boards/*.toml: board_table.py OUT.
 
-A file may define several boards: entries of [boards.NAME] override those of the [parts.PART] that
-it names in `parts`, a later one those of an earlier one, and all of them the top of the file.
+A file may define several boards. An entry of [boards.NAME] overrides those of the [parts.PART] that
+the board names in `parts`; later parts override earlier ones, and all override the file's top.
 """
 
 import re
@@ -45,17 +45,17 @@ UARTS, DMAS, CHIPS, MEMORIES = (
     kinds(DEVICES, sort) for sort in ("UART", "DMA", "DEVICE", "MEMORY")
 )
 
-# Columns with one gate or several; `power` may also say that it is always on, or that nothing in
-# the table switches it on.
+# Columns with one or more gates; `power` may also state that the row is always on, or that nothing
+# in the table switches it on.
 GATES = ("gate", "power", "idle_clock", "xip", "protection", "master")
 STATES: Table = {"on": [], "never": {"mask": 0, "value": 1}}
 
-# A chip whose boot loader starts the first section of the image, instead of a fixed address.
+# This chip's boot loader starts the first section of the image, instead of a fixed address.
 FIRST_SECTION = "first section"
 
 
 def value(given: Any) -> str:
-    """A value in C: a number, a string, a condition, or a structure."""
+    """Format a value in C: a number, a string, a condition, or a structure."""
     if isinstance(given, dict):
         fields = {name: gates(each) if name in GATES else each for name, each in given.items()}
         return "{" + ", ".join(f".{name} = {value(each)}" for name, each in fields.items()) + "}"
@@ -67,24 +67,24 @@ def value(given: Any) -> str:
 
 
 def gates(given: Any) -> Table:
-    """The fields of struct gates."""
+    """Format the fields of struct gates."""
     rows = STATES[given] if isinstance(given, str) else given
     return {"all": rows if isinstance(rows, list) else [rows]}
 
 
 def kind(row: Table, known: dict[str, Kind], prefix: str) -> str:
-    """A row with a `kind`, which is the name of an enumerator."""
+    """Format a row with a `kind`, which is the name of an enumerator."""
     symbol = known[row["kind"]].symbol
     return f"{{.kind = {prefix}_{symbol}, {value(without(row, 'kind'))[1:]}"
 
 
 def without(row: Table, *names: str) -> Table:
-    """A row without some of its entries."""
+    """Return a row without some of its entries."""
     return {name: each for name, each in row.items() if name not in names}
 
 
 def memory(name: str, row: Table) -> str:
-    """A row of struct board_memory."""
+    """Format a row of struct board_memory."""
     blocks = row.get("block", [])
     access = " | ".join(f"BOARD_{bit}" for bit in MEMORIES[row["kind"]].access)
     fields = {"name": name, "blocks": [blocks] if isinstance(blocks, str) else blocks or None}
@@ -94,18 +94,18 @@ def memory(name: str, row: Table) -> str:
 
 
 def npu(name: str, row: Table) -> str:
-    """A row of struct npu_slot."""
+    """Format a row of struct npu_slot."""
     fields = {"argument": name} | without(row, "config")
     return value(fields | ({"preset": row["config"]} if "config" in row else {}))
 
 
 def start(table: Table) -> Table:
-    """Where the CPU starts: at `vectors`, or at what `start` says."""
+    """Format where the CPU starts: at `vectors`, or at the place that `start` names."""
     return {"starts_first_section": True} if "start" in table else {"vectors": table["vectors"]}
 
 
 def chip(symbol: str, table: Table) -> str:
-    """Definitions of struct board_chip and of what it points to."""
+    """Define a struct board_chip and the tables that it points to."""
     registers = ", ".join(value({"name": name} | row) for name, row in table["registers"].items())
     after = table.get("after_reset", {}).items()
     values = value([{"address": int(address, 0), "value": each} for address, each in after])
@@ -235,7 +235,7 @@ def check(where: str, table: Table) -> None:
 
 
 def board(name: str, symbol: str, table: Table) -> tuple[str, str]:
-    """The definitions of a board, and its row."""
+    """Return the definitions of a board, and its row."""
     memories = ",\n    ".join(memory(*each) for each in table["memories"].items())
     parts = f"static const struct board_memory {symbol}_memories[] = {{\n    {memories}}};\n"
     fields = {
@@ -286,14 +286,14 @@ def read(path: Path) -> Table:
 
 
 def tables(folder: Path) -> list[tuple[str, Table]]:
-    """All boards: the default one first."""
+    """Return all boards, the default one first."""
     files = [(path, read(path)) for path in sorted(folder.glob("*.toml"))]
     files.sort(key=lambda file: not file[1].get("default"))
     return [board for file in files for board in merged(*file)]
 
 
 def source(folder: Path) -> str:
-    """The C file."""
+    """Return the C file."""
     parts, rows = "", []
     for index, (name, table) in enumerate(tables(folder)):
         definitions, row = board(name, f"board_{index}", table)

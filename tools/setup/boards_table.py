@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Table of measurements of each board: `make boards-table`.
+"""Prints a table of measurements of each board: `make boards-table`.
 
-Argument: the folder with the JUnit files of `make suite-BOARD`, BOARD-RUN.xml. Its only sources
-are these files, the images, which it runs to measure a copy, and the tree. A board without a file
-is listed as not tested.
+The argument is the folder with the JUnit files of `make suite-BOARD`, BOARD-RUN.xml. Other sources
+are the images, which the script runs to measure a copy, and the tree. A board without a file is
+listed as not tested.
 """
 
 import contextlib
@@ -37,20 +37,20 @@ def tests(junit: Path) -> str:
 
 
 def copied(name: str) -> str:
-    """Cost of a copy by the DMA controller, in CPU instructions: "1.60 %; 49.7 %"."""
+    """Measure a copy by the DMA controller, in CPU instructions: "1.60 %; 49.7 %"."""
     with contextlib.redirect_stdout(None):
         costs = [copy_cost.measure(name, coherence) for coherence in ("off", "strict")]
     return "; ".join(f"{100 * each['reference']['ratio']:.2f} %" for each in costs)
 
 
 def text_bytes(name: str) -> str:
-    """Size of the image's text section, as printed by `arm-none-eabi-size` at build time."""
+    """Return the size of the image's text section, as `arm-none-eabi-size` prints it."""
     path = paths.firmware(name).with_suffix(".size")
     return f"{int(path.read_text().split()[6]):,}" if path.is_file() else "not built"
 
 
 def lines(name: str) -> str:
-    """Lines of the board's own folder, and of its chip's shared one: "120 + 300"."""
+    """Count the lines of the board's own folder, and of its chip's shared one: "120 + 300"."""
     folders = [paths.root() / "boards" / name.partition("-")[0]]
     chip = boards.load(name).chip
     folders += [paths.root() / files.CHIPS / chip] if chip else []
@@ -67,7 +67,7 @@ def lines(name: str) -> str:
 
 
 def table(folder: Path) -> str:
-    """The rows of all emulated boards."""
+    """Return the rows of all emulated boards."""
     rows = [_HEAD]
     for name in (facts.name for facts in boards.every() if facts.qemu):
         results = [tests(folder / f"{name}-{run}.xml") for run in _RUNS]

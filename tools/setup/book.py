@@ -32,14 +32,14 @@ _MODULES = (
 )
 _CHIPS = "firmware/chips/*/README.md"
 _NO_PAGES = {"build", ".venv", ".git", ".pytest_cache"}
-"""Folders that are not searched: others may be creating and removing files there."""
+"""Folders that are not searched, because other programs may change them meanwhile."""
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _OPENING = re.compile(r"^```(\w+) (.*)$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 
 
 def files(*patterns: str) -> list[Path]:
-    """Files of the tree whose path from the root matches one; `*` also matches slashes."""
+    """Find files whose path from the root matches one pattern; `*` also matches slashes."""
     pages: list[Path] = []
     for folder, subfolders, names in os.walk(REPO):
         subfolders[:] = [each for each in subfolders if each not in _NO_PAGES]
@@ -50,7 +50,7 @@ def files(*patterns: str) -> list[Path]:
 
 
 def convert(path: Path, known: set[Path]) -> str:
-    """A page in mkdocs' dialect."""
+    """Convert a page to mkdocs' dialect."""
     text = (REPO / path).read_text()
     ends = [0, *(end for match in _FENCE.finditer(text) for end in match.span()), len(text)]
     parts = [text[begin:end] for begin, end in pairwise(ends)]
@@ -62,7 +62,7 @@ def convert(path: Path, known: set[Path]) -> str:
 
 
 def _opening(match: re.Match[str]) -> str:
-    """A fence without its mark; only programs for the board keep a language that can be run."""
+    """Remove a fence's mark; only programs for the board keep a language that can be run."""
     language = "py" if match[1] == "python" and match[2] != "board" else match[1]
     return f"```{language}"
 
@@ -80,7 +80,7 @@ def _link(match: re.Match[str], page: Path, known: set[Path]) -> str:
 
 
 def module_name(path: Path) -> str:
-    """Import name: the file's name, prefixed with its packages."""
+    """Return the import name: the file's name, prefixed with its packages."""
     names = [] if path.stem == "__init__" else [path.stem]
     folder = path.parent
     while (folder / "__init__.py").exists():
@@ -90,7 +90,7 @@ def module_name(path: Path) -> str:
 
 
 def reference(path: Path) -> str:
-    """A page of the declarations of a stub or Python module."""
+    """Write a page of the declarations of a stub or Python module."""
     tree = ast.parse(path.read_text())
     lines = [f"# Module `{module_name(path)}`", ast.get_docstring(tree) or ""]
     hidden = {
@@ -103,7 +103,7 @@ def reference(path: Path) -> str:
 
 
 def public(tree: ast.Module) -> list[ast.stmt]:
-    """The statements of a module, without functions and classes missing in its __all__."""
+    """Return a module's statements, without functions and classes missing in its __all__."""
     exported = next(
         (
             ast.literal_eval(node.value)
@@ -118,7 +118,7 @@ def public(tree: ast.Module) -> list[ast.stmt]:
 
 
 def _members(body: list[ast.stmt], level: int, hidden: dict[str, ast.ClassDef]) -> Iterator[str]:
-    """The declarations in these statements; classes include members of hidden bases."""
+    """Format the declarations in these statements; classes include members of hidden bases."""
     for index, node in enumerate(body):
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield f"{'#' * level} class `{node.name}`"
@@ -140,7 +140,7 @@ def _is_public(name: str) -> bool:
 
 
 def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    """The function's signature, with its decorators."""
+    """Format the function's signature, with its decorators."""
     head = ast.unparse(node).split(":\n")[0].removesuffix(": ...")
     return re.sub(r"\n\s+.*", "", head) if "\n    " in head else head
 
@@ -151,7 +151,7 @@ def _text(node: ast.stmt | None) -> str:
 
 
 def commands() -> str:
-    """A page of all commands' --help texts."""
+    """Write a page of all commands' --help texts."""
     lines = ["# The `ethosu` command", cli.exit_codes()]
     for name, summary in cli.discover().items():
         text = io.StringIO()
@@ -187,7 +187,7 @@ def _addons() -> Iterator[dict[str, str]]:
 
 
 def _start(names: list[str]) -> str:
-    """What the chip does from reset to the prompt, with sources: [start] of boards' data."""
+    """Describe what the chip does from reset to the prompt, from [start] of boards' data."""
     parts = ["## From reset to prompt"]
     for name in names:
         start = boards.load(name).start

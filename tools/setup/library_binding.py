@@ -44,7 +44,7 @@ FUNCTION = re.compile(r"^static inline.*?^}$", re.MULTILINE | re.DOTALL)
 
 
 def declarations(names: Iterable[str] = NAMES) -> str:
-    """All declarations of headers, of any in the folders."""
+    """Return all declarations of the headers, which may be in any of the folders."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in SYSTEM.items():
             path = Path(folder, name)

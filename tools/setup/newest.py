@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 BUILD = ROOT / "build/newest"
 MICROPYTHON = "https://github.com/micropython/micropython.git"
-# A board's tests on another firmware or another QEMU.
+# Tests of a board, which run on another firmware or another QEMU.
 SHORT = " ".join(f"host_tests/modules/ethosu/binding/test_{name}.py" for name in ("npu", "results"))
 BOARD = boards.DEFAULT
 PYTEST = "python -m pytest -q -n 2 --dist worksteal"
@@ -46,7 +46,7 @@ class NotTriedError(Exception):
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table."""
+    """A row of the table: a dependency and the result of trying it."""
 
     dependency: str
     pinned: str
@@ -56,7 +56,7 @@ class Row:
 
 
 def run(command: Sequence[object] | str, **more: Any) -> subprocess.CompletedProcess[str]:
-    """Run a command, or a line of the shell; one that takes an hour has failed."""
+    """Run a command or a line of the shell; after an hour, it counts as failed."""
     words = command if isinstance(command, str) else [str(word) for word in command]
     with subprocess.Popen(
         words, shell=isinstance(words, str), stdin=subprocess.DEVNULL, cwd=ROOT,
@@ -77,7 +77,7 @@ def pip(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def first_break(output: str) -> str:
-    """What failed first, in one line."""
+    """Return what failed first, in one line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     broken = re.compile(r"(FAILED|ERROR) \S|(ERROR|error|.*: (fatal )?error|E  ):? |.*\*\*\* ")
     ends = [line for line in lines if re.match(r"(FAILED|ERROR) host_tests", line)]
@@ -89,7 +89,7 @@ def first_break(output: str) -> str:
 
 
 def pins(root: Path = ROOT) -> dict[str, str]:
-    """The requirements of pyproject.toml by name: what follows it, such as "==1.2.0"."""
+    """Read the requirements of pyproject.toml by name, with versions such as "==1.2.0"."""
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].values()
     lines = [*project["dependencies"], *(line for extra in extras for line in extra)]
@@ -97,20 +97,20 @@ def pins(root: Path = ROOT) -> dict[str, str]:
 
 
 def locked(root: Path = ROOT) -> dict[str, str]:
-    """The releases of requirements.lock."""
+    """Read the releases of requirements.lock."""
     text = (root / "requirements.lock").read_text()
     lines = re.findall(r"^([\w-]+==.*?) \\$", text, re.MULTILINE)
     return {each.name: str(each.specifier).removeprefix("==") for each in here(lines)}
 
 
 def here(lines: Sequence[str]) -> list[Requirement]:
-    """Those of some requirements that are for this release of Python."""
+    """Select the requirements for this release of Python."""
     every = map(Requirement, lines)
     return [each for each in every if each.marker is None or each.marker.evaluate()]
 
 
 def newest(name: str) -> str:
-    """The newest release that pip would install for this Python."""
+    """Return the newest release that pip would install for this Python."""
     report = BUILD / "report.json"
     BUILD.mkdir(parents=True, exist_ok=True)
     options = ("--quiet", "--dry-run", "--no-deps", "--ignore-installed", "--report", report)
@@ -124,7 +124,7 @@ def newest(name: str) -> str:
 
 
 def environment(name: str, *, alone: bool = False) -> Path:
-    """An empty environment; if not `alone`, what .venv has comes behind its own packages."""
+    """Create an empty environment; unless `alone`, .venv's packages follow its own."""
     folder = BUILD / name
     shutil.rmtree(folder, ignore_errors=True)
     run([sys.executable, "-m", "venv", "--without-pip", folder])
@@ -138,7 +138,7 @@ def environment(name: str, *, alone: bool = False) -> Path:
 
 
 def copy_program(program: Path, to: Path) -> None:
-    """Make a program of one environment run in another one; programs without a Python stay."""
+    """Make a program run in another environment, unless it has no Python."""
     start = f"#!{sys.prefix}/bin/python".encode()
     text = b"" if to.exists() or not program.is_file() else program.read_bytes()
     if text.startswith(start):
@@ -148,14 +148,14 @@ def copy_program(program: Path, to: Path) -> None:
 
 
 def install(folder: Path, *packages: str) -> None:
-    """Install packages there; raises NotTriedError with pip's reason."""
+    """Install packages in an environment; raises NotTriedError with pip's reason."""
     done = pip("--python", folder / "bin/python", "install", "--quiet", *packages)
     if done.returncode:
         raise NotTriedError(f"cannot be installed: {first_break(done.stdout)}")
 
 
 def attempt(command: str, folder: Path, **variables: str) -> str:
-    """Run a command with the programs of an environment: "passes", or what broke first."""
+    """Run a command with an environment's programs; returns "passes" or what broke first."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     path = f"{folder / 'bin'}:{kept['PATH']}"
     done = run(command, env=kept | {"PATH": path, "FOLDER": str(folder)} | variables)
@@ -168,7 +168,7 @@ def attempt(command: str, folder: Path, **variables: str) -> str:
 
 
 def try_package(name: str, row: dict[str, Any], release: str) -> str:
-    """Install one package over those of .venv, and run its tests; without it, if they break."""
+    """Install a package over those of .venv, and run its tests; if they fail, also without it."""
     print(f"{name} {release} …", file=sys.stderr)
     folder = environment(name)
     install(folder, f"{name}=={release}")
@@ -201,7 +201,7 @@ def try_kit(kit: str, table: dict[str, dict[str, Any]]) -> str:
 
 
 def packages(table: dict[str, dict[str, Any]], heavy: bool, names: Sequence[str]) -> Iterator[Row]:
-    """The rows of the packages, as far as `names` has them; without names, all."""
+    """Yield the rows of the packages in `names`, or of all."""
     asked, lock, releases, kits = pins(), locked(), {}, {}
     for name, row in table.items():
         if names and name not in names:
@@ -228,7 +228,7 @@ def packages(table: dict[str, dict[str, Any]], heavy: bool, names: Sequence[str]
 
 
 def micropython() -> Row:
-    """MicroPython's main, or the source in MICROPYTHON_DIR: an image, and tests on it."""
+    """Build an image from MicroPython's main or MICROPYTHON_DIR, and run tests on it."""
     release = tomllib.loads((ROOT / "firmware/micropython.toml").read_text())["default"]
     tree, image = BUILD / "micropython-main", BUILD / "image"
     given = os.environ.get("MICROPYTHON_DIR")
@@ -254,7 +254,7 @@ def micropython() -> Row:
 
 
 def tree_with(image: Path) -> Path:
-    """A tree that has another image of the board, and else what this one has."""
+    """Make a tree that differs from this one only in the board's image."""
     root = BUILD / "root"
     shutil.rmtree(root, ignore_errors=True)
     for folder, without in ((".", "build"), ("build", "firmware"), ("build/firmware", BOARD)):
@@ -267,7 +267,7 @@ def tree_with(image: Path) -> Path:
 
 
 def qemu() -> Row:
-    """QEMU of Debian testing, unpacked below build/."""
+    """Try the QEMU of Debian testing, unpacked below build/."""
     from host_tests.kit.debian import PackageMissingError
     from host_tests.tools.qemu_plugin import releases
 
@@ -289,7 +289,7 @@ OTHERS: dict[str, Callable[[], Row]] = {"micropython": micropython, "qemu": qemu
 
 
 def text(rows: Sequence[Row]) -> str:
-    """The rows as a table, and below it why some are behind."""
+    """Format the rows as a table, followed by the reasons why some are behind."""
     columns = ("dependency", "pinned", "newest", "result")
     cells = [columns, *([getattr(row, name) for name in columns] for row in rows)]
     widths = [max(len(line[at]) for line in cells) for at in range(3)]
@@ -304,7 +304,7 @@ def text(rows: Sequence[Row]) -> str:
 
 
 def every_row(table: dict[str, dict[str, Any]], heavy: bool, names: Sequence[str]) -> Iterator[Row]:
-    """The rows as they become known: a run takes hours, and one that is stopped has shown some."""
+    """Yield rows as they become known, since a run takes hours and may be stopped."""
     yield from packages(table, heavy, names or [*table])
     for name, make in OTHERS.items():
         if not names or name in names:
@@ -312,7 +312,7 @@ def every_row(table: dict[str, dict[str, Any]], heavy: bool, names: Sequence[str
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Print the table; what broke is no failure."""
+    """Print the table; a dependency that broke is no failure of this script."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--heavy", action="store_true", help="also the kits of gigabytes")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Fills build/release for `make release`: images, wheel, test environments, checksums.
 
-Argument: the JUnit file of the boards' tests. A board without a passed test in it is listed as not
-tested.
+The argument is the JUnit file of the boards' tests. A board without a passed test there is listed
+as not tested.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from ethosu_tools.base import paths
 
 SUMS = "SHA256SUMS"
 TESTED = "TESTED.md"
-# In the ids of host_tests/boards/test_every_board.py.
+# Parts of test ids in host_tests/boards/test_every_board.py.
 _QEMUS = ("installed", "10", "11")
 
 _HEAD = """\
@@ -95,7 +95,7 @@ def results(junit: Path, names: Sequence[str]) -> Results:
 
 
 def boot(name: str, totals: Results) -> list[str]:
-    """A board's output from reset to prompt, for each QEMU if it differs."""
+    """Return a board's output from reset to prompt, for each QEMU if it differs."""
     outputs: dict[str, list[str]] = {}
     for qemu in _QEMUS:
         if text := totals.boots.get(f"{name} {qemu}"):
@@ -127,7 +127,7 @@ def report(names: Sequence[str], totals: Results, tools: Mapping[str, str]) -> s
 
 
 def others(names: Sequence[str], totals: Results) -> list[str]:
-    """Tests of another image than the released one."""
+    """List tests of another image than the released one."""
     return [
         f"{name} on QEMU {qemu} ({image[:12]} instead of {released[:12]})"
         for name in names
@@ -142,7 +142,7 @@ def _sha256(file: Path) -> str:
 
 
 def sums(target: Path) -> str:
-    """The checksums of all files, in the format of `sha256sum -c`."""
+    """Return the checksums of all files, in the format of `sha256sum -c`."""
     files = sorted(path for path in target.iterdir() if path.name != SUMS)
     return "".join(f"{_sha256(file)}  {file.name}\n" for file in files)
 

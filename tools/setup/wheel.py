@@ -2,8 +2,8 @@
 """Makes the wheel of the tools, with all files built for them: `make wheel`.
 
 The wheel holds the package, in it a small tree of the layout that `ethosu_tools/base/paths.py`
-expects, and next to it the stubs of the firmware's modules (PEP 561). Its tag is the oldest glibc
-that its libraries require. Building it is reproducible.
+expects, and next to it the stubs of the firmware's modules (PEP 561). The wheel's tag names the
+oldest glibc that its libraries require. Builds are reproducible.
 """
 
 import os
@@ -35,7 +35,7 @@ SOURCES = (
     "build/library/*.py",
     *addons.texts("wheel files").values(),
 )
-# Stubs of the firmware's C modules, and its Python modules, which have types themselves.
+# Stubs of the firmware's C modules, and its Python modules, which need no stubs.
 STUBS = (
     "modules/ethosu/*.pyi",
     "modules/ethosu/binding/python/[!_]*.py",
@@ -43,7 +43,7 @@ STUBS = (
 )
 # The checker reads Vela's sources, since its package has the same name as the module.
 PARTIAL = "partial\n"
-# The date of all files in it, unless overridden by SOURCE_DATE_EPOCH: 2026-01-01.
+# The date of all files in a wheel, 2026-01-01, unless overridden by SOURCE_DATE_EPOCH.
 EPOCH = "1767225600"
 MACHINES = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}
 
@@ -67,7 +67,7 @@ def copy_built(file: Path, target: Path, *strip: str) -> bool:
 def fill(tree: Path, root: Path, machine: str | None = None) -> list[str]:
     """Copy the tools' files into `tree`; return those that were not built.
 
-    `machine`: whose libraries to use, from build/MACHINE; None: this machine's, from build/.
+    `machine` selects libraries from build/MACHINE; None selects this machine's, from build/.
     """
     absent = []
     folder = root / "build" / (machine or "")
@@ -101,7 +101,7 @@ def add_stubs(tools: Path, root: Path) -> None:
 
 
 def platform_tag(libraries: Iterable[Path]) -> str:
-    """The oldest PEP 600 platform with every glibc symbol that the libraries require."""
+    """Return the oldest PEP 600 platform with every glibc symbol that the libraries require."""
     needed, machines = (2, 17), set()
     for library in libraries:
         with library.open("rb") as file:
@@ -138,14 +138,14 @@ def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, li
         for file in (stage, *stage.rglob("*")):  # a wheel preserves the modes
             file.chmod(0o755 if file.is_dir() else 0o644)
         target.mkdir(parents=True, exist_ok=True)
-        for old in target.glob(f"*{tag.split('_', 3)[3]}.whl"):  # of another release
+        for old in target.glob(f"*{tag.split('_', 3)[3]}.whl"):  # wheels of other releases
             old.unlink()
-        # Without pip, which would start Python four times for this.
+        # pip is avoided because it would start Python four times.
         build = f"from setuptools import build_meta as b; b.build_wheel({str(target.absolute())!r})"
         dated = {"SOURCE_DATE_EPOCH": EPOCH, **os.environ}
         command = [sys.executable, "-P", "-c", build]
         done = subprocess.run(command, cwd=stage, env=dated, capture_output=True, text=True)
-        if done.returncode != 0:  # else it is a list of files, and of their folders
+        if done.returncode != 0:  # else stdout lists files and folders
             raise RuntimeError(done.stderr)
     return target / f"ethosu_tools-{version('ethosu-tools')}-py3-none-{tag}.whl", absent
 

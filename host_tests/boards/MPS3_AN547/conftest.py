@@ -71,13 +71,13 @@ def _fresh(board: QemuBoard) -> QemuBoard:
 
 @pytest.fixture
 def two_npus(installed: QemuBoard) -> QemuBoard:
-    """The board on the installed QEMU, after a soft reset."""
+    """Return the board on the installed QEMU, after a soft reset."""
     return _fresh(installed)
 
 
 @pytest.fixture
 def each(on_qemu: QemuBoard) -> QemuBoard:
-    """The board on every release of QEMU, after a soft reset."""
+    """Return the board on every release of QEMU, after a soft reset."""
     return _fresh(on_qemu)
 
 
@@ -95,7 +95,7 @@ def put_case(board: QemuBoard, case: reference_cases.Case) -> None:
 
 @pytest.fixture(scope="session")
 def load(compiled: Callable[..., Path], case: reference_cases.Case) -> Callable[[QemuBoard], None]:
-    """Loads a model on a board: `m` on its NPU; `right()` is whether the result is exact."""
+    """Load a model on a board as `m`; `right()` tells whether its result is exact."""
 
     def put(board: QemuBoard, case: reference_cases.Case = case) -> None:
         board.write_file("/m.tflite", compiled(case.model, NPUS[0]).read_bytes())
@@ -112,7 +112,7 @@ def jobs(
     small_models: dict[str, Path],
     case: reference_cases.Case,
 ) -> Callable[[QemuBoard], None]:
-    """Puts `jobs` on a board: one command stream of the model for each NPU."""
+    """Define `jobs` on a board: one command stream of the model for each NPU."""
     streams = []
     for npu in NPUS:
         options = ["--output-format", "raw", "--accelerator-config", npu]

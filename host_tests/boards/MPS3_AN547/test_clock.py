@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The clock without a tick equals QEMU's own: the system counter of the SSE-300, at 32 MHz.
 
-The SysTick is loaded for each alarm, and what happens in between is not counted by it.
+The firmware reloads the SysTick for each alarm, and must not lose the time in between.
 """
 
 import pytest
@@ -29,7 +29,7 @@ def late(wait, times):
 async def sleeps(n):
     for _ in range(n): await asyncio.sleep_ms(1)
 """
-# What is repeated, and how often.
+# Waits, and how often each is repeated.
 WAITS = {
     "milliseconds": ("lambda: time.sleep_ms(1)", 1000),
     "microseconds": ("lambda: time.sleep_us(300)", 1000),
@@ -41,7 +41,7 @@ QUICK = {releases.INSTALLED, releases.NEWEST}
 
 
 def clock(program):
-    """QEMU 7.2 can't tell the time of a CPU that sleeps with sleep=off."""
+    """Return -icount's options; with sleep=off, the time of a sleeping CPU is wrong in QEMU 7.2."""
     return "shift=3,sleep=off" if releases.version(program) >= (10,) else "shift=3"
 
 
@@ -62,12 +62,12 @@ def counted(request):
 @pytest.mark.parametrize("wait", WAITS)
 def test_the_clock_does_not_drift(counted, wait):
     code, times = WAITS[wait]
-    assert abs(counted.eval(f"late({code}, {times})", timeout=120)) < 100  # of 0.3 to 4 seconds
+    assert abs(counted.eval(f"late({code}, {times})", timeout=120)) < 100  # us, in 0.3 to 4 s
 
 
 @pytest.mark.parametrize("counted", matrix.cases(list(releases.SUITES), QUICK), indirect=True)
 def test_a_timer_that_shares_the_counter_does_not_disturb_it(counted):
-    """Its interrupt during sleep_ms() runs the callback, and the sleep still ends on time."""
+    """A timer's interrupt during sleep_ms() runs the callback; the sleep still ends on time."""
     counted.exec(
         "fired = []\n"
         "timer = machine.Timer(-1, period=7, callback=lambda t: fired.append(time.ticks_ms()))\n"

@@ -21,7 +21,7 @@ from .test_faults import FAULTS as OLD_FAULTS
 U85 = "ethos-u85-256"
 PAIRS = [("ethos-u55-128", U85), (U85, "ethos-u65-512")]
 MODEL = "small_cnn"
-# One of them is unknown to the other products.
+# Ethos-U55 and U65 lack the last of these events.
 EVENTS = [0x11, 0x20, 0x23, 0x30, 0x40, 0x50, 0x82, 0x29F]
 
 SHARED_FAULTS = ("irq-lost", "hang", "bus-error", "parse-error", "ecc-error", "reset-stuck")
@@ -39,7 +39,7 @@ class Pair:
 
     @property
     def u85(self) -> int:
-        """Index of the NPU of this kind."""
+        """Index of the Ethos-U85."""
         return self.npus.index(U85)
 
 
@@ -59,7 +59,7 @@ def pair(
     compiled: Callable[..., Path],
     case: reference_cases.Case,
 ) -> Pair:
-    """The board after a soft reset, with one model per NPU; `right(i)`: is it exact?"""
+    """Load one model per NPU after a soft reset; `right(i)` tells whether a result is exact."""
     board = machine.board
     board.soft_reset()
     board.exec("import emulator, ethosu\nm = [None, None]")
@@ -78,7 +78,7 @@ def test_each_model_finds_its_own_npu(pair):
 
 
 def test_tasks_on_both_do_not_wait_for_each_other(pair):
-    """Many on both, then one NPU hangs while the other keeps working."""
+    """Inferences run on both NPUs; when one hangs, the other keeps working."""
     board = pair.board
     board.exec(
         "import asyncio\n"
@@ -124,7 +124,7 @@ def test_model_on_a_handle_of_the_other_npu_is_rejected(pair, small_models, comp
 
 
 def test_each_npu_has_its_number_of_event_counters(pair):
-    """Eight on U85, four on the other; each can be reserved and counts while results stay exact."""
+    """U85 has eight counters, the other four; all can be used while results stay exact."""
     for index, count in ((pair.u85, 8), (1 - pair.u85, 4)):
         name = pair.npus[index]
         events = EVENTS[-count:] if count == 8 else EVENTS[:count]
@@ -148,7 +148,7 @@ def test_each_npu_has_its_number_of_event_counters(pair):
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_of_u85(pair, fault):
-    """It is reported by name, the next inference is exact, and the other NPU is not affected."""
+    """The error names the fault, the next inference is exact, and the other NPU is unaffected."""
     names, errno, words = FAULTS[fault]
     device = ("npu", "npu1")[pair.u85]
     for name in names:
@@ -161,7 +161,7 @@ def test_fault_of_u85(pair, fault):
 
 @pytest.mark.parametrize("machine", PAIRS[:1], ids="+".join, indirect=True)
 def test_reset_restores_variables_initialised_by_the_npu(pair, small_models, compiled):
-    """On U85 Vela uses a separate command stream for that; also after a failure."""
+    """On U85 a separate command stream initialises variables, also after a failure."""
     case = reference_cases.make_case(small_models["small_streaming"], 4, extremes=False)
     steps = [
         (row[0].tobytes(), out[0].tobytes())

@@ -74,7 +74,7 @@ LAYERS = {
 
 @pytest.fixture
 def layers(tmp_path):
-    """Number of products in each layer, and its model."""
+    """Return the number of products in each layer, and the layer's model."""
     layers = {}
     for name, layer in LAYERS.items():
         net = MixedNet("layer", 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two NPUs on one board: reserved and running at the same time, with independent faults."""
+"""Two NPUs of a board are reserved and run at the same time, and fail independently."""
 
 import contextlib
 import json
@@ -69,7 +69,7 @@ def test_failure_of_one_npu_does_not_affect_the_other(two_npus, jobs):
 
 
 def test_command_with_a_second_npu():
-    """`ethosu qemu --npu1` starts such a board and reports it."""
+    """`ethosu qemu --npu1` starts a board with two NPUs and reports both."""
     command = [sys.executable, "-m", "ethosu_tools.cli", "qemu", "--json", "--npu1", NPUS[1]]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         said = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""/rom larger than the board's own memory: the flash chip that only the emulator maps."""
+"""A /rom larger than the board's memory is in a flash chip that only the emulator maps."""
 
 import os
 

@@ -26,7 +26,7 @@ class Level:
         self._best, self._allowed = free, missing
         self._last = deque([free], LOOKS)
         self.missing = 0
-        """Bytes that were missing at the worst time, in the best of as many looks."""
+        """The largest loss, in bytes, that LOOKS successive samples all showed."""
 
     def falls(self, free: int) -> bool:
         """Take another sample; returns whether too much is missing."""
@@ -38,5 +38,5 @@ class Level:
 
 
 def turn_of(number: int, chunk: int, npus: Sequence[str] = tuple(NPUS)) -> str:
-    """The current NPU; each gets a chunk of runs in turn."""
+    """Return the current NPU; each gets a chunk of runs in turn."""
     return npus[number // chunk % len(npus)]

@@ -47,7 +47,7 @@ USES = (
     "forgotten",
     "deploy",
 )
-# The NPU of the board with a non-RAM ROM: its memory can reject a step, or lose power during one.
+# This NPU's board has a ROM that is not RAM: its memory can reject a step, or lose power.
 NVM_NPU, NVM_BOARD = "ethos-u55-256", "ALIF_ENSEMBLE_E7-M55_HP"
 ALL_NPUS = (*NPUS, NVM_NPU)
 # Steps of a deploy: lines of MRAM, of the image and its move.
@@ -65,7 +65,7 @@ class Fault:
 
     name: str  # the emulator's; "board.call" is followed by a space and the function to call
     ends: tuple[str, ...] = ()
-    most: int = 1  # maximum number of occurrences
+    most: int = 1  # most occurrences
     restarts: bool = False
     soft_reset: bool = False  # immediately afterwards
     uses: tuple[str, ...] = USES
@@ -73,17 +73,17 @@ class Fault:
     def suits(self, npu: str, use: str) -> bool:
         """Whether this NPU supports the fault, and this use can be tested with it."""
         if use == "deploy" and not (self.restarts or self.soft_reset):
-            return False  # a program that continues has no models
+            return False  # the program goes on without models
         has = self.name != "npu.branch-error" or "u85" in npu
         return use in self.uses and use in uses_of(npu) and has
 
 
 def uses_of(npu: str) -> list[str]:
-    """Capabilities of a board with this NPU, and its second one."""
+    """Return the uses of a board with this NPU and a second one."""
     return [use for use in USES if use not in (ON_SECOND if npu == NVM_NPU else ("deploy",))]
 
 
-# How a use may end, other than right, if this happens to its NPU.
+# Acceptable ends of a use, besides the right result, by what happened to its NPU.
 NPU_FAULTS = {
     **dict.fromkeys(("irq-lost", "irq-late", "hang"), (LATE,)),
     **dict.fromkeys(
@@ -91,7 +91,7 @@ NPU_FAULTS = {
     ),
     **dict.fromkeys(("power-refused", "reset-stuck", "prot-stuck"), (BROKEN,)),
     **dict.fromkeys(("irq-spurious", "power-lost", "reset-slow"), ()),
-    "dead": (LATE, BROKEN),  # by whether it is running
+    "dead": (LATE, BROKEN),  # running or not
 }
 FAULTS = (
     *(Fault(f"npu.{name}", ends, 3) for name, ends in NPU_FAULTS.items()),
@@ -132,7 +132,7 @@ class Round:
         return f"round {self.number}: {self.use} with {said}"
 
     def allows(self, result: str) -> bool:
-        """Whether this is an acceptable end of the use."""
+        """Whether a use may end like this."""
         if result == "restarted":
             return any(fault.restarts for fault, _, _ in self.faults)
         ends = [end for fault, _, _ in self.faults for end in fault.ends]
@@ -140,12 +140,12 @@ class Round:
 
 
 def drawable(npu: str) -> list[Fault]:
-    """Faults that this NPU supports."""
+    """Return the faults that this NPU supports."""
     return [fault for fault in FAULTS if any(fault.suits(npu, use) for use in USES)]
 
 
 def draw(seed: int, npu: str, number: int, durations: dict[str, int]) -> Round:
-    """In as many rounds as there are faults, each occurs once, then again with the next use."""
+    """Draw a round: each fault occurs once in as many rounds, then again with the next use."""
     draws = random.Random(f"{seed} {npu} {number}")
     faults = drawable(npu)
     cycle, index = divmod(number, len(faults))
@@ -156,7 +156,7 @@ def draw(seed: int, npu: str, number: int, durations: dict[str, int]) -> Round:
     if draws.random() < 0.25:
         more = [fault for fault in faults if fault.suits(npu, use)]
         chosen.append(draws.choice([one for one in more if one.name[:10] != first.name[:10]]))
-    # A fault may extend it up to a time-out.
+    # A fault may extend the use to a time-out.
     longest = durations[use] + draws.choice([0, 0, 0, 60_000])
     rows = []
     for fault in chosen:

@@ -181,7 +181,7 @@ def load(loaded=cnn):
 
 
 def forgotten():
-    """A job whose model is not referenced; it may be stopped on time-out if the NPU is needed."""
+    """Start a job and drop its model; the job may be stopped on time-out if the NPU is needed."""
     ethosu.Model(cnn.path, timeout_ms=TIMEOUT_MS)._start([cnn.next()])
     gc.collect()
     time.sleep_ms(TIMEOUT_MS)
@@ -189,7 +189,7 @@ def forgotten():
 
 
 def stamps():
-    """The stamps at both ends of the ROM image."""
+    """Return the stamps at both ends of the ROM image."""
     rom = vfs.VfsRom(vfs.rom_ioctl(2, 0))
     return [memoryview(rom.open(name, "rb")) for name in ("first", "last")]
 
@@ -204,7 +204,7 @@ check_stamps()  # the image must be intact before the change
 
 
 def check_refused(views):
-    """After an error nothing changes until a reset, and the mounted image is intact."""
+    """Check that nothing changes after an error until a reset, and that the image is intact."""
     held = [bytes(view) for view in views]
     if not isinstance(vfs.rom_ioctl(2, 0), int):
         check_stamps()
@@ -229,7 +229,7 @@ def deploy():
 
 
 def other_image(first, last):
-    """The image with other stamps, and each byte shifted by 16 bytes."""
+    """Return the image with other stamps, and each byte shifted by 16 bytes."""
     memory, old = vfs.rom_ioctl(2, 0), bytes(first)
     new = bytes((byte + 1) % 256 for byte in old)
     at = [uctypes.addressof(view) - uctypes.addressof(memory) for view in (first, last)]
@@ -331,7 +331,7 @@ def attempt(use, faults, what):
 
 
 def settle():
-    """Recover like a program after an error: free its objects, restart what it has lost."""
+    """Recover as a program does after an error: free objects, and restart what was lost."""
     global kept, handle
     for held in (kept, handle):
         if held is not None:
@@ -355,7 +355,7 @@ def again(use):
 
 
 def duration(use):
-    """Duration of a use in microseconds of board time."""
+    """Measure a use in microseconds of board time."""
     time.sleep_ms(1)
     begin = time.ticks_us()
     globals()[use]()

@@ -17,9 +17,9 @@ from host_tests.kit import mixed_models, reference_cases, vela_once
 
 HERE = Path(__file__).parent
 STEPS = 4
-# Stamps at both ends of the image; equal if it is intact.
+# Stamps at both ends of the image, which are equal if the image is intact.
 STAMP = b"stamp of 16 byte"
-# By name on the board: a model's source, and Vela's options for it.
+# The models' sources and Vela's options, by name on the board.
 SOURCES = {
     "cnn": (make_model.MODELS["small_cnn"], ()),
     "stream": (make_model.MODELS["small_streaming"], ()),
@@ -28,7 +28,7 @@ SOURCES = {
 
 
 def rom_image(npus: tuple[str, str], program: str) -> bytes:
-    """Models for both NPUs, their cases, a command stream for the first, and a program."""
+    """Build models for both NPUs, cases, a command stream for the first, and a program."""
     programs = {"program.py": program, "cases.py": "cases_on_board.py"}
     files = {"first": STAMP}
     files |= {name: (HERE / path).read_bytes() for name, path in programs.items()}
@@ -61,7 +61,7 @@ def _compiled(name: str, source: bytes, npu: str) -> bytes:
 
 
 def _raw(source: bytes, npu: str) -> Any:
-    """Vela's output with --output-format raw."""
+    """Return Vela's output with --output-format raw."""
 
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "raw.tflite"
@@ -72,7 +72,7 @@ def _raw(source: bytes, npu: str) -> Any:
 
 
 def _case(source: bytes) -> tuple[bytes, bytes]:
-    """Inputs and outputs of all steps, from the model's initial state; one of each per model."""
+    """Encode one model's input and output of each step, from its initial state."""
     case = reference_cases.make_case(source, STEPS, extremes=False, seed=5)
     inputs, outputs = (
         b"".join(row[0].tobytes() for row in rows) for rows in (case.inputs, case.outputs)

@@ -29,7 +29,7 @@ class Slot:
         self.step = 0
 
     def next(self):
-        """Input and expected output; the state persists from step to step, then is reset."""
+        """Return input and expected output; resets the state after the last step."""
         step = self.step
         if step == 0:
             self.m.reset()
@@ -119,7 +119,7 @@ def work(count, seed):
 
 
 def level():
-    """Free bytes of the heap, and for each NPU the counters that only faults increment."""
+    """Return free heap bytes, and the counters of each NPU that only faults increment."""
     gc.collect()
     counts = []
     for index in range(NPUS):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Short forms of the campaigns: each fault on one of the NPUs or more, hundreds of inferences."""
+"""Short forms of the campaigns: each fault on some NPUs, and hundreds of inferences."""
 
 import contextlib
 
@@ -24,7 +24,7 @@ from .soak import Working
 SEED = 1
 
 
-# Faults that are tried on each NPU: one ends in a time-out, one in an error.
+# Only these faults are tried on each NPU: one ends in a time-out, one in an error.
 ALWAYS = ("npu.irq-late", "npu.bus-error")
 
 
@@ -48,7 +48,7 @@ def test_each_fault_is_injected_at_a_random_time(npu):
 
 
 def test_ctrl_c_at_many_moments():
-    """During each use."""
+    """Ctrl-C during any use leaves a board that works."""
     running = Running("ethos-u55-128", SEED)
     with contextlib.closing(running.board):
         for number in range(len(USES) * len(drawable(running.npu))):
@@ -62,7 +62,7 @@ def test_ctrl_c_at_many_moments():
 
 @pytest.mark.parametrize("npu", ALL_NPUS)
 def test_draws_reach_each_fault_of_each_use(npu):
-    """As in the long campaign, in the rounds for this NPU."""
+    """The short rounds for an NPU draw each fault with each use, as the long campaign does."""
     durations = dict.fromkeys(USES, 1000)
     numbers = [number for number in range(10_000) if turn_of(number, Faults.chunk, ALL_NPUS) == npu]
     rounds = [draw(SEED, npu, number, durations) for number in numbers]
@@ -73,7 +73,7 @@ def test_draws_reach_each_fault_of_each_use(npu):
 
 
 def test_a_wrong_result_is_detected():
-    """With another input's reference, all successful rounds fail and report how to repeat them."""
+    """With a wrong reference, all successful rounds fail and report how to repeat them."""
     running = Running("ethos-u55-128", SEED)
     with contextlib.closing(running.board):
         running.board.exec("cnn.y.append(cnn.y.pop(0))")

@@ -17,7 +17,7 @@ def test_a_second_board_compiles_its_own_files_only(build_dir):
     sharing.make("firmware", f"BOARD={NAMES[1]}")
     one, other = (build_dir / f"firmware/{name}" for name in NAMES)
     (other / "board/board_table.o").unlink()
-    # `make test TESTS=...` hands its variables on.
+    # `make test TESTS=...` passes its variables on.
     again = make(f"BOARD={NAMES[1]}", "TESTS=one -x", "JOBS=1", "SEED=2").stdout
     assert (one / "common").resolve() == (other / "common").resolve()
     assert re.findall(r"^CC .*/(\S+)$", again, re.MULTILINE) == ["board_table.c"]

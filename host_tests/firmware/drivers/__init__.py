@@ -11,7 +11,7 @@ from host_tests.kit import matrix
 
 
 def table(board: str) -> dict[str, Any]:
-    """The contents of a board's board.toml, including inherited values."""
+    """Return a board's board.toml, including inherited values."""
     folder, _, variant = board.partition("-")
     path = paths.root() / "boards" / folder / files.FILE
     return files.choose(files.read(paths.root(), path), variant)
@@ -19,7 +19,7 @@ def table(board: str) -> dict[str, Any]:
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
 WITH_DMA = [name for name in EMULATED if "dma" in table(name)]
-# One board per controller, in `make test`.
+# `make test` tests one board per controller.
 EACH_DMA = matrix.cases(
     WITH_DMA, matrix.one_of_each(WITH_DMA, lambda name: table(name)["dma"].get("driver", name))
 )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Instructions for copying tensors by DMA and by the CPU.
+"""Measures the instructions for copying tensors by DMA and by the CPU.
 
-Compares the board's `arm_ethos_io_memcpy`, which sleeps while the DMA controller copies,
+The board's `arm_ethos_io_memcpy`, which sleeps while the DMA controller copies, is compared
 with the weak default, the C library's memcpy.
 """
 
@@ -46,7 +46,7 @@ _HEAD = ("bytes", "CPU", "hook", "ratio", "by")
 
 
 def measure(board: str, coherence: str = "off") -> dict:
-    """Copies of each size on an emulated board, `reference` of 64 KB and from an odd address."""
+    """Measure copies of each size on an emulated board, and from an odd address."""
     machine = Machine(emulated(board, coherence=coherence), repeatable=True)
     with QemuBoard(machine) as running:
         running.exec(_PREPARE.format(size=max(SIZES) + 64, repeats=REPEATS), timeout=60)

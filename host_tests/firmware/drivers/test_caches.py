@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The DMA copy on this machine, with a worst-case data cache, for each controller."""
+"""Runs each controller's DMA copy on this machine, with a worst-case data cache."""
 
 import subprocess
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ FRAME = "dma_copy.c"
 # The data structure each driver shares with its controller, if any.
 DRIVERS = {"350": None, "dw": "descriptor", "pl081": "list", "pl330": "microcode"}
 
-# Lines that maintain caches and addresses, and keep the CPU from sleeping without a wake-up; and
+# Lines that maintain caches and addresses, or keep the CPU from sleeping without a wake-up, with
 # their replacements.
 UPKEEP = {
     "source cleaned": ("    ethosu_ext_memory_clean_in(memories.source, from, size);\n", ""),
@@ -89,7 +89,7 @@ BARRIERS["after the start"] = (
         "    controller()->channel.configuration = ENABLE | INTERRUPTS;\n" + BEFORE_START,
     ),
 )
-# Makes one copy take several transfers, each started by the previous one's interrupt.
+# With this, a copy takes several transfers, each started by the previous one's interrupt.
 SHORT = {
     "350": ("#define UNITS_MAX 0xFFFFu", "#define UNITS_MAX 0xFFu"),
     "dw": ("#define COUNT_MAX 256u", "#define COUNT_MAX 24u"),
@@ -167,12 +167,12 @@ def test_a_copy_of_several_transfers_is_right(repo, driver):
 def _goes_wrong(
     repo: Path, driver: str, file: str, change: tuple[str, str], cache: int = WRITE_BACK
 ) -> None:
-    """Without sanitizers: the copy's result must show it."""
+    """Check that the copy's result is wrong, without help from sanitizers."""
     done = _run(_build(repo, driver, {file: change}, ["-O0"]), COPIES, 1, cache)
     assert done.returncode == 1, done.stdout + done.stderr
 
 
-# The drivers share the frame: each of its lines is left out with one of them, in turn.
+# The drivers share a frame, so each of its lines is left out with only one of the drivers.
 @pytest.mark.parametrize(
     ("driver", "name"),
     [

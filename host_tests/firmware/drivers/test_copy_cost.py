@@ -27,13 +27,13 @@ def test_64_kb_cost_two_per_cent_of_the_default(result):
 
 
 def test_behind_a_cache_cleaning_is_most_of_the_cost(result_with_cache):
-    """Cache maintenance for source and destination still takes fewer instructions than a copy."""
+    """With a cache, its maintenance costs most, but still fewer instructions than a copy."""
     assert 0.1 < result_with_cache["reference"]["ratio"] <= 0.55
 
 
 @pytest.mark.parametrize("cache", ["off", "on"])
 def test_dma_is_used_exactly_where_it_saves_instructions(cache, result, result_with_cache):
-    """The threshold is right: the hook takes the cheaper way on both sides of it."""
+    """The hook takes the cheaper way on both sides of its threshold."""
     for row in (result if cache == "off" else result_with_cache)["sizes"]:
         if row["by_dma"]:
             assert row["hook"] < row["cpu"], row

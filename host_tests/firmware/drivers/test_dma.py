@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tensors copied by DMA, on each emulated board that has it: sizes, alignments, errors."""
+"""DMA copies tensors of all sizes and alignments, and reports errors, on each board."""
 
 import os
 import struct
@@ -21,7 +21,7 @@ from . import EACH_DMA, table
 E7 = "ALIF_ENSEMBLE_E7-M55_HP"
 TCM_BYTES = 4096
 
-# Copies inside a frame of other bytes; `changes` of the counters since the last check.
+# Copies inside a frame of other bytes; `changes` returns the counters' changes since the last call.
 HELPERS = """
 import uctypes
 store = bytes(range(251)) * 400
@@ -44,20 +44,20 @@ def changes():
     before, last = last, dma.counters()
     return {name: last[name] - before[name] for name in last if last[name] != before[name]}
 """
-# Around a cache line, the maximum bytes, halfwords and words, and a list; and the threshold.
+# Sizes around a cache line, the maximum bytes, halfwords and words, a list, and the threshold.
 SIZES = (0, 1, 31, 32, 735, 4095, 4096, 8191, 16379, 16381, 33000, 65536)
 
 
 @pytest.fixture(scope="module", params=EACH_DMA)
 def running(request: pytest.FixtureRequest, each_qemu: None) -> Iterator[QemuBoard]:
-    """Each board in turn."""
+    """Return each board in turn."""
     with QemuBoard(Machine(emulated(request.param))) as board:
         yield board
 
 
 @pytest.fixture
 def copies(running: QemuBoard) -> QemuBoard:
-    """The board after a soft reset, with the helpers."""
+    """Return the board after a soft reset, with the helpers."""
     running.soft_reset()
     running.exec("import dma, emulator, ethosu, machine\ndma.enable(True)\n" + HELPERS)
     return running
@@ -68,12 +68,12 @@ def name_of(board: QemuBoard) -> str:
 
 
 def free_tcm(board: str) -> int:
-    """Address of TCM_BYTES in the TCM that contains the stacks, after these."""
+    """Return the address of TCM_BYTES after the stacks in the same TCM."""
     return firmware_image.of(board).stack.end - TCM_BYTES
 
 
 def least(board: QemuBoard) -> int:
-    """Minimum size in bytes for DMA, from board.toml."""
+    """Return the minimum size in bytes for DMA, from board.toml."""
     field = "least" if os.environ[coherence.VARIABLE] == "off" else "least_cached"
     return table(name_of(board))["dma"][field]
 
@@ -126,7 +126,7 @@ def test_disabled(copies):
 
 
 def test_with_interrupts_masked(copies):
-    """Nothing would wake the CPU; the same applies before the start-up enables interrupts."""
+    """A copy with masked interrupts, as early in the start-up, must not sleep for ever."""
     copies.exec("state = machine.disable_irq()\nright = copy(5000)\nmachine.enable_irq(state)")
     assert copies.eval("right") is True
     assert copies.eval("changes()") == {"cpu_copies": 1, "cpu_bytes": 5000}
@@ -134,7 +134,7 @@ def test_with_interrupts_masked(copies):
 
 @pytest.mark.parametrize("direction", ["from", "to"])
 def test_tightly_coupled_memory(copies, direction):
-    """By DMA if bus masters can access the memory, otherwise by the CPU."""
+    """DMA copies TCM if bus masters can access it, otherwise the CPU does."""
     address, stack = free_tcm(name_of(copies)), firmware_image.of(name_of(copies)).stack
     copies.exec(
         f"tcm = uctypes.bytearray_at({address}, {TCM_BYTES})\nheap = bytearray({TCM_BYTES})"
@@ -162,7 +162,7 @@ def test_sizes_have_to_agree(copies):
 
 
 def test_without_a_controller(repo, build_dir):
-    """Stock QEMU has nothing at that address."""
+    """Without a controller, as on stock QEMU, the CPU copies."""
     with (
         start(build_dir / "firmware/MPS3_AN547/firmware.elf") as uart,
         Board(uart.port) as board,
@@ -175,7 +175,7 @@ def test_without_a_controller(repo, build_dir):
 
 @pytest.fixture(scope="module")
 def wide_case(tmp_path_factory):
-    """A model whose input is copied by the DMA controller, with the cache on or off."""
+    """Return a model whose input the DMA controller copies, with the cache on or off."""
     net = Net("wide", 1)
     x = net.conv(net.input((1, 32, 32, 3)), 8, kernel=(3, 3), stride=(4, 4))
     path = tmp_path_factory.mktemp("wide") / "wide.tflite"
@@ -199,7 +199,7 @@ def test_inference_is_exact_by_dma_and_by_cpu(copies, compiled, wide_case):
 
 
 def test_sleep_during_a_copy(running):
-    """With instruction-based time, because the host may be busy."""
+    """The CPU sleeps during a copy; time is based on instructions, as the host may be busy."""
     with QemuBoard(Machine(emulated(running.machine.board.name), repeatable=True)) as board:
         board.exec("import dma, emulator\n" + HELPERS)
         board.exec(
@@ -212,7 +212,7 @@ def test_sleep_during_a_copy(running):
 
 on_the_e7 = pytest.mark.parametrize("running", [E7], indirect=True)
 
-# Runs a handmade controller program on the channel that the firmware uses.
+# Runs a hand-written controller program on the channel that the firmware uses.
 RUN = """
 def run(program):
     at = uctypes.bytearray_at({tcm}, len(program))
@@ -225,7 +225,7 @@ def run(program):
 
 
 def copy_program(source: int, target: int) -> bytes:
-    """DMAMOV for both addresses and the control word, one burst of 8 bytes, DMAEND."""
+    """Write a program: DMAMOV of both addresses and the control word, an 8-byte burst, DMAEND."""
     moves = ((0, source), (2, target), (1, 1 | 3 << 1 | (1 | 3 << 1) << 14))
     return b"".join(struct.pack("<BBI", 0xBC, *move) for move in moves) + b"\x04\x08\x13\x00"
 
@@ -241,7 +241,7 @@ def e7(copies):
 @on_the_e7
 @pytest.mark.parametrize("end", ["read", "write"])
 def test_tcm_is_not_at_the_cpu_s_address(e7, end):
-    """If the alias is omitted, the channel faults and the emulator reports the address."""
+    """With the CPU's address of TCM, the channel faults and the emulator reports the address."""
     address = free_tcm(E7) + 1024
     source, target = address + 0x30800000, address + 8 + 0x30800000
     wrong = address if end == "read" else address + 8
@@ -262,7 +262,7 @@ def test_a_manager_that_was_not_reset_starts_nothing(e7):
     assert e7.eval("changes()") == {"errors": 1, "transfers": 1, "transfer_bytes": 5000}
 
 
-# The register with the controller's clock enable, and the value without it.
+# The register with the controller's clock enable, and its value with the clock off.
 CLOCKS = {
     "ALIF_ENSEMBLE_E7-M55_HP": (0x400F0010, 1),
     "ALIF_ENSEMBLE_E7-M55_HE": (0x43007010, 1),
@@ -273,7 +273,7 @@ CLOCKS = {
 
 @pytest.mark.parametrize("name", CLOCKS)
 def test_without_its_clock_the_cpu_copies(name):
-    """enable() returns False, because it cannot be used."""
+    """Without the controller's clock, enable() returns False, and the CPU copies."""
     register, value = CLOCKS[name]
     with QemuBoard(Machine(emulated(name))) as board:
         board.exec(f"import dma, machine\nmachine.mem32[{register}] = {value}\n" + HELPERS)

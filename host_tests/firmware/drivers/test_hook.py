@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The copy hook in each image with DMA: the board's version is linked, and all callers use it."""
+"""In each image with DMA, the board's copy hook is linked, and all callers use it."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ def image(request) -> Path:
 
 
 def _object(image: Path, source: str) -> Path:
-    """Object file of a source in the build folder."""
+    """Return the object file of a source in the build folder."""
     return image.parent / "common" / Path(source).relative_to("modules").with_suffix(".o")
 
 
@@ -43,7 +43,7 @@ def test_symbol_is_strong_and_from_the_board(image):
 
 
 def test_calls_survive_the_link(image):
-    """In the image, callers used by the firmware reach the board's function."""
+    """The firmware's callers reach the board's function in the linked image."""
     text = sharing.run(["arm-none-eabi-objdump", "-d", "--no-show-raw-insn", image])
     address = re.search(rf"^(\w+) <{HOOK}>:", text, re.MULTILINE)
     assert address
@@ -56,7 +56,7 @@ def test_calls_survive_the_link(image):
 
 
 def test_each_function_of_a_vendor_s_library_wins(tmp_path):
-    """LIBS: the image's own link, repeated with a static library that defines every hook."""
+    """Hooks of a static library in LIBS replace the board's when the image is linked again."""
     defined = sharing.run(["arm-none-eabi-nm", paths.firmware("MPS3_AN547")])
     weak = re.findall(r"^\w+ W (ethosu_\w+|arm_\w+)$", defined, re.MULTILINE)
     assert len(weak) >= 9

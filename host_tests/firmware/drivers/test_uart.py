@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The console on a 16550 and on an SCB, on each emulated board that has one."""
+"""Tests the console on a 16550 and on an SCB, on each emulated board that has one."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ CLOCKS = {
     "GROVE_VISION_AI_V2": (0x54003000, 24_000_000),
 }
 
-# The divisor, and its sixteenths.
+# The divisor, and its fraction in sixteenths.
 DIVISOR = """
 from machine import mem32
 def divisor(base):
@@ -43,19 +43,19 @@ def divisor(base):
 
 @pytest.fixture(scope="module", params=BY_DRIVER["16550"])
 def uart_only(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
-    """A board without the emulator's fast console."""
+    """Return a board without the emulator's fast console."""
     with QemuBoard(Machine(emulated(request.param, console="uart"))) as board:
         yield board
 
 
-# One board has each device; that input arrives on each board, test_every_board.py shows.
+# One board per device is enough, since test_every_board.py tests input on each board.
 @pytest.mark.parametrize(
     "uart_only",
     matrix.cases(WITH_EITHER, [names[0] for names in BY_DRIVER.values()]),
     indirect=True,
 )
 def test_nothing_is_lost_at_full_speed(uart_only: Board) -> None:
-    """More than ring and FIFO hold, sent while the program is not reading."""
+    """Nothing is lost when more than ring and FIFO hold arrives while no program reads."""
     flood(uart_only, 12_000)
 
 
@@ -66,7 +66,7 @@ def test_terminal_and_board_agree_on_the_speed(uart_only: QemuBoard) -> None:
     assert clock / sixteenths == pytest.approx(115_200, rel=0.01)
 
 
-# SCB: its clock, from CLK_HF10 by the 16-bit divider 1 of its group; the clocks of a bit.
+# The SCB's clock, from CLK_HF10 by the 16-bit divider 1 of its group; the clocks of a bit.
 SCB = (0x429A0000, 0x42043404, 100_000_000)
 
 
@@ -80,7 +80,7 @@ def test_terminal_and_scb_agree_on_the_speed(uart_only: QemuBoard) -> None:
     assert clock / divisor / oversampling == pytest.approx(115_200, rel=0.001)
 
 
-# A wrong divider, pins without their function, nine bits: bytes must not get through.
+# With a wrong divider, pins without their function, or nine bits, bytes must not get through.
 SPOILED = {
     "speed": (0x42043404, 0x2000, "the speed is not a standard baud rate"),
     "pins": (0x42800064, 0, "no pin is connected"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An emulated board as its chip: no emulator's registers, and a bus that may never answer."""
+"""A board emulated as its chip has no emulator's registers; its bus may never answer."""
 
 import struct
 
@@ -17,12 +17,12 @@ CHIP = "NUMAKER_M55M1"
 PAGE = boards.load(CHIP).qemu.page
 SILENT = ["unmapped=silent"]
 NO_ANSWER = "the bus never answers: read of 4 bytes at {:#010x}, where NUMAKER_M55M1 has nothing"
-# EMULATOR_ID_VALUE of firmware/emulator/emulator_registers.h.
+# This is EMULATOR_ID_VALUE of firmware/emulator/emulator_registers.h.
 ID_VALUE = 0x45485531
 
 
 def test_an_image_that_looks_for_the_emulator_on_the_bus_does_not_start(tmp_path):
-    """An image that takes a chip's core, whose register is 0, for the emulator's."""
+    """An image that takes a chip's register, 0, for the emulator's ID then hangs on the bus."""
     image = paths.firmware(CHIP).read_bytes()
     fooled = tmp_path / "firmware.elf"
     fooled.write_bytes(image.replace(struct.pack("<I", ID_VALUE), bytes(4)))

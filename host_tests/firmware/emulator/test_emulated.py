@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cost of the firmware and its use of the emulator's registers, in reproducible counts."""
+"""Counts the firmware's instructions, and tests its use of the emulator's registers."""
 
 import time
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("emulator_registers")
 
 
 def wait_for_log(machine: Machine, words: str) -> str:
-    """The machine's log as soon as it contains these words."""
+    """Return the machine's log as soon as it contains these words."""
     deadline = Deadline(10, machine.process)
     while words not in machine.log():
         assert not deadline.expired(), machine.log()
@@ -26,19 +26,19 @@ def wait_for_log(machine: Machine, words: str) -> str:
 
 @pytest.fixture(scope="module")
 def fresh(board_npu):
-    """A machine just switched on."""
+    """Return a machine that was just switched on."""
     with QemuBoard(Machine(emulated(npu=board_npu))) as board:
         yield board
 
 
 def test_boot_to_prompt_takes_few_instructions(fresh):
-    """At QEMU's minimum of 50 MIPS, 0.1 s is 5 million instructions."""
+    """Booting takes less than 0.1 s, which is 5 million instructions at QEMU's least 50 MIPS."""
     fresh.exec("import emulator")
     assert fresh.eval("emulator.instructions()") < 5_000_000
 
 
 def test_nothing_wakes_a_cpu_that_waits(board_npu):
-    """One second costs as much as 10 ms, but for the counter, which interrupts when it wraps.
+    """Waiting for a second costs no more than 10 ms, except for interrupts of the wrapping counter.
 
     A tick each millisecond would take 60,000 instructions more, a busy-wait 100 million.
     """
@@ -76,7 +76,7 @@ def per_second(wait):
 
 
 def test_idle_waits_one_millisecond(steady_board):
-    """As documented by MicroPython: a program may poll something without an interrupt."""
+    """idle() returns after a millisecond, since a program may poll what has no interrupt."""
     steady_board.exec("""
 import machine, time
 start, times = time.ticks_ms(), 0
@@ -88,12 +88,12 @@ while time.ticks_diff(time.ticks_ms(), start) < 200:
 
 
 def test_ctrl_c_ends_a_long_sleep(fresh):
-    """Only its own interrupt can: the next other one would come after the counter's wrap."""
+    """Ctrl-C's own interrupt must end a sleep: the next other one comes when the counter wraps."""
     board_models.interrupt(fresh, "import time\ntime.sleep(1_000_000)")
 
 
 def test_the_cpu_sleeps_while_waiting_for_input(fresh):
-    """A busy host delays SysTick reloads, which the firmware waits for, so the bound is wide."""
+    """Few instructions run while waiting; the bound is wide, as a busy host delays SysTick."""
     fresh.exec("import emulator, time, sys")
     fresh.start("""
 before = emulator.instructions()
@@ -108,7 +108,7 @@ print(emulator.instructions() - before, end="")
 
 
 def test_counts_are_exact(fresh):
-    """A loop of three instructions, with a thousand times more iterations."""
+    """A loop of three instructions counts three per iteration, also for a thousand times more."""
     fresh.exec("""
 import emulator, gc, machine
 @micropython.asm_thumb
@@ -152,7 +152,7 @@ def test_lightsleep_without_a_time_ends_with_input(fresh):
 
 
 def test_flood_of_the_fast_console(fresh):
-    """Far more than the ring holds, while the program is not reading."""
+    """Nothing is lost when far more than the ring holds arrives while no program reads."""
     fresh.start("""
 import emulator, micropython, sys, time
 micropython.kbd_intr(-1)
@@ -176,7 +176,7 @@ def test_bad_log_argument_is_an_error(fresh):
 
 
 def test_output_waits_for_a_slow_reader(board_npu):
-    """Far more than the FIFO holds, read only after a delay, without loss."""
+    """No output is lost if far more than the FIFO holds is read only after a delay."""
     with QemuBoard(Machine(emulated(npu=board_npu))) as board:
         board.start("for i in range(20000):\n print(i)")
         time.sleep(0.5)
@@ -197,7 +197,7 @@ machine.mem32[0]
 
 @pytest.fixture
 def repeatable(board_npu):
-    """A machine with instruction-based time; `go(name)` triggers a fault in a loop."""
+    """Return a machine with instruction-based time; `go(name)` triggers a fault in a loop."""
     with QemuBoard(Machine(emulated(npu=board_npu), repeatable=True)) as board:
         board.exec("""
 import emulator, machine, time, uctypes
@@ -219,9 +219,9 @@ go("console.lost", 0)
 
 @pytest.mark.parametrize("name", ["board.call", "console.interrupt"])
 def test_a_delayed_fault_occurs_on_time(repeatable, name):
-    """400,000 ns are 50,000 instructions; Python reacts by the end of the current line.
+    """A fault occurs after its delay, 50,000 instructions in 400,000 ns, within a line of Python.
 
-    Only the clock tick and heap effects may cause a difference.
+    The clock tick and the heap may cause small differences.
     """
     counts = [repeatable.eval(f"go({name!r})") for _ in range(3)]
     assert all(len(found) == 1 for found in counts), counts
@@ -245,9 +245,9 @@ def test_a_call_without_a_handler_does_nothing(repeatable):
 
 @pytest.mark.parametrize(("fault", "kept"), [("reset", True), ("power-loss", False)])
 def test_memory_is_kept_by_a_reset_and_lost_without_power(repeatable, fault, kept):
-    """The end of the RAM disk, which holds few files, or none if / is in flash.
+    """A reset keeps the end of the RAM disk, where few files are; a power cut clears it.
 
-    The disk cleans what it writes; of other memory, a reset may lose what is in the cache.
+    The disk cleans the cache after writes; a reset may lose cached data of other memory.
     """
     place = f"uctypes.bytearray_at({firmware_image.of().symbol('_ramdisk_end') - 64}, 64)"
     mark = bytes(range(64))

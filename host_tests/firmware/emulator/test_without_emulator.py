@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The product does not depend on tools: emulator-only code is only in the emulator's images."""
+"""Only the emulator's images contain code for the emulator, and none depends on tools/."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ def _objects(image: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def product() -> Path:
-    """The firmware for the board only."""
+    """Build the firmware without the emulator's code."""
     return build("MPS3_AN547-no-emulator", "BOARD_EMULATOR=no")
 
 
@@ -62,7 +62,7 @@ def test_a_fault_of_the_product_is_reported_over_the_uart(product):
 
 
 def test_no_object_of_the_firmware_includes_a_file_of_tools(firmware):
-    """According to the compiler's own dependency lists."""
+    """No object depends on a file of tools/, according to the compiler's dependency lists."""
     linked = re.findall(r"^LOAD (.+)\.o$", firmware.with_suffix(".map").read_text(), re.MULTILINE)
     texts = {name: Path(f"{name}.P").read_text() for name in linked}
     assert any("firmware/emulator/emulator_registers.h" in text for text in texts.values())

@@ -37,7 +37,7 @@ def test_the_folder_has_a_board_s_files_and_its_page_names_each(repo):
 
 @pytest.fixture
 def copied(repo, empty_tree):
-    """The tools' data about a board that is a copy of the folder."""
+    """Return the tools' data about a board that is a copy of the folder."""
     shutil.copytree(repo / "firmware/template", empty_tree / "boards/COPY")
     (empty_tree / "build").symlink_to(repo / "build")
     return boards.load("COPY")
@@ -48,7 +48,7 @@ def test_its_copy_is_a_board(copied):
 
 
 def test_values_given_twice_agree(copied, image):
-    """The tools' numbers match the linked image."""
+    """Numbers that board.toml repeats for the tools agree with the linked image."""
     linked = firmware_image.Image(image)
     rom, rom_end, *heap = map(
         linked.symbol, ("_romfs_start", "_romfs_end", "_gc_heap_start", "_gc_heap_end")
@@ -100,7 +100,7 @@ def test_the_image_has_nothing_of_the_emulator(image):
 
 
 def test_the_vector_table_is_aligned_to_its_size(image, build_dir):
-    """A core ignores the low bits of VTOR: 2,048 bytes for 480 interrupts, 1,024 for 128."""
+    """A misaligned table would break interrupts, since a core ignores the low bits of VTOR."""
     for elf, least in ((image, 2048), (build_dir / "firmware/MPS3_AN547/firmware.elf", 1024)):
         sections = sharing.run(["arm-none-eabi-objdump", "-h", elf])
         size, start, power = re.search(

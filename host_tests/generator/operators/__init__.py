@@ -24,9 +24,9 @@ GENERATORS: dict[str, Callable[[Builder], None]] = dict(
     )
 )
 
-# Operators that form a whole graph, because they have other kernels as reference, or are exact only
-# to a bound, which holds for their own outputs; SUM, because the samples' seeds are chosen for it.
+# Operators that form a whole graph: their reference has other kernels, or their bound holds for
+# their own outputs only. SUM is here because the samples' seeds were chosen with it.
 ALONE = {"SUM", *OPTIMISED, *BOUNDS}
 
-# Operators of Vela's report that it always left on the CPU, with its reason.
+# Operators of Vela's report that Vela always leaves on the CPU, with Vela's reason.
 NEVER_ON_NPU = {"REVERSE_V2": "Axis attribute is not supported."}

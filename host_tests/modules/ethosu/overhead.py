@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Instructions, code and RAM of the module, counted on an emulated board.
+"""Counts the module's instructions, code and RAM on an emulated board.
 
-Counts guest instructions outside the NPU for loading a model and for inferences, from Python and
-from C; RAM in bytes beyond the arena planned by Vela; bytes of text.
+Instructions are those of the guest, outside the NPU, for loading a model and for inferences, from
+Python and from C. RAM is in bytes beyond the arena that Vela planned.
 """
 
 import re
@@ -45,7 +45,7 @@ def measure(files, npu=None, firmware=None):
         compiled = {path.stem: _compiled(path, npu, Path(work)) for path in files}
         roms = {name: name + ModelFile(path).kind.suffix for name, path in compiled.items()}
         image = romfs.build({roms[name]: path.read_bytes() for name, path in compiled.items()})
-        # Its clock counts instructions, so that no interrupt comes when a busy host chooses.
+        # The board's clock counts instructions, so that interrupts do not depend on a busy host.
         machine = Machine(
             emulated(board.name, npu, firmware=firmware, coherence=OFF),
             romfs=image,
@@ -89,7 +89,7 @@ def _row(path, counted):
 
 def text_bytes(map_file):
     """Bytes of text and constants in an image: for each room of the module, and for U85's files."""
-    # Only linked sections: the memory map, not the list of discarded sections.
+    # Only linked sections, in the memory map, count, not the list of discarded ones.
     _, _, kept = map_file.read_text(errors="replace").partition("Linker script and memory map")
     folders = Counter()
     u85 = 0

@@ -12,7 +12,7 @@ CALLS = 100
 
 
 def count(statement, **names):
-    """Guest instructions of a statement run as in a program: with locals and without a loop."""
+    """Count a statement's instructions as in a program: with locals and without a loop."""
     code = (
         "def measure({}):\n now = i()\n begin = i()\n {}\n end = i()\n return 2 * begin - now - end"
     )
@@ -26,7 +26,7 @@ def count(statement, **names):
 
 
 def can_verify(path):
-    """Whether this firmware has a verifier. Builds without one load only with verify=False."""
+    """Whether this firmware has a verifier; without one, models load only with verify=False."""
     try:
         ethosu.Model(path).deinit()
     except ValueError:
@@ -35,7 +35,7 @@ def can_verify(path):
 
 
 def heap_bytes_to_load(path, verify):
-    """Heap bytes that a loaded model occupies."""
+    """Count the heap bytes that a loaded model occupies."""
     gc.collect()
     before = gc.mem_alloc()
     model = ethosu.Model(path, verify=verify)
@@ -46,7 +46,7 @@ def heap_bytes_to_load(path, verify):
 
 
 def heap_bytes_of_calls(model, inputs, outputs):
-    """Heap bytes allocated by CALLS inferences."""
+    """Count the heap bytes that CALLS inferences allocate."""
     model.run_into(inputs, outputs)
     gc.disable()
     before = gc.mem_alloc()
@@ -58,7 +58,7 @@ def heap_bytes_of_calls(model, inputs, outputs):
 
 
 def measure(path):
-    """All figures of a model in ROMFS."""
+    """Return all figures of a model in ROMFS."""
     verify = can_verify(path)
     heap_bytes_to_load(path, verify)
     heap_bytes = heap_bytes_to_load(path, verify)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""micropython.cmake: the module in a port built with CMake, included as MicroPython does it."""
+"""micropython.cmake builds the module in a port that uses CMake, as MicroPython includes it."""
 
 import json
 import shlex
@@ -10,7 +10,7 @@ import pytest
 
 from host_tests.kit import sharing
 
-# A port as rp2 and esp32 are: MicroPython's file for user modules, and a target that links them.
+# A port like rp2 and esp32, with MicroPython's file for user modules, and a target that links them.
 PROJECT = """
 cmake_minimum_required(VERSION 3.13)
 project(port C)
@@ -36,7 +36,7 @@ def configure(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
-    """The words of each source's command."""
+    """Return the words of each source's command."""
     rows = json.loads((folder / "built/compile_commands.json").read_text())
     return {row["file"]: shlex.split(row["command"]) for row in rows if "/modules/" in row["file"]}
 
@@ -69,7 +69,7 @@ def test_a_wrong_option_is_named(tmp_path):
 
 @pytest.mark.slow
 def test_all_objects_are_built(repo, tmp_path):
-    """With the configuration of the firmware, whose list of names they need."""
+    """All objects compile with the firmware's configuration, whose list of names they need."""
     sharing.make("firmware")
     built = repo / "build/firmware/MPS3_AN547"
     firmware = repo / "firmware"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The module inside MicroPython's own ports, with their compiler flags and C libraries.
+"""The module compiles with the flags and C libraries of MicroPython's own ports.
 
 All sources are compiled for a Cortex-M55 with each port's flags, to objects: some faults are the
 assembler's. For ports whose makefile is part of MicroPython's source, the test looks up each flag
@@ -18,7 +18,7 @@ from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
 GCC = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
-# Ports give both, and neither gives a Cortex-M55 all that it has.
+# Ports set both flags, and neither enables all features of a Cortex-M55.
 FPUS = ([], ["-mfpu=fpv5-d16"])
 WARNINGS = "-Wall -Werror -Wdouble-promotion"
 SINGLE = "-fsingle-precision-constant"
@@ -33,7 +33,7 @@ PORTS = {
     "zephyr/CMakeLists.txt": "-std=gnu99",
     "rp2/CMakeLists.txt": "-Wall -Werror",
 }
-# Warnings are cumulative, also those that a port's SDK adds: -Wformat (Zephyr), -Wextra (ESP-IDF).
+# Warnings add up, including those of a port's SDK: -Wformat (Zephyr), -Wextra (ESP-IDF).
 # The oldest standard is the strictest; the firmware itself uses a new one.
 STRICTEST = (
     f"{WARNINGS} -Wpointer-arith -Wfloat-conversion -Wformat -Wformat-security "
@@ -53,17 +53,17 @@ FOLDERS = (
     "binding",
     "binding/*",
 )
-# The compiler computes the first one itself; docs/upstream_port.md defines the others.
+# The compiler computes the first function itself; docs/upstream_port.md defines the others.
 NOT_OF_LIBM = {"fabsf", "fmaxf", "fminf"}
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # A port's own config, with some options changed.
 CONFIG = '#include "{firmware}/mpconfigport.h"\n{options}'
 OPTION = "#undef MICROPY_{name}\n#define MICROPY_{name} ({value})\n"
-# Floats as in most ports.
+# Floats have single precision, as in most ports.
 FLOATS = {"FLOAT_IMPL": "MICROPY_FLOAT_IMPL_FLOAT"}
-# A line of the preprocessor that asks for options.
+# A preprocessor line that tests options.
 QUESTION = re.compile(r"^#\s*(?:el)?if.*(?:\\\n.*)*", re.MULTILINE)
-# The options that the module asks for, with each value; those of one row go together.
+# Options that the module tests, with each value; options of a row change together.
 SWITCHES: tuple[dict[str, str], ...] = (
     {"GC_SPLIT_HEAP": "0"},
     {"GC_SPLIT_HEAP": "1"},
@@ -79,10 +79,10 @@ SWITCHES: tuple[dict[str, str], ...] = (
     {"STACK_CHECK": "0"},
     {"STACK_CHECK": "1"},
 )
-# Those that a port cannot choose: without the first two there is an error, see below.
+# Options that a port cannot choose: without the first two there is an error, see below.
 REQUIRED = {"PY_BUILTINS_FLOAT", "SCHEDULER_STATIC_NODES"}
 NATIVE = {"ENABLE_DYNRUNTIME"}
-# Options that change what MicroPython's headers give the module.
+# Options that change what MicroPython's headers declare for the module.
 SHAPES: tuple[dict[str, str], ...] = (
     {"FLOAT_IMPL": "MICROPY_FLOAT_IMPL_DOUBLE"},
     {"OBJ_REPR": "MICROPY_OBJ_REPR_A"},
@@ -108,7 +108,7 @@ def module(repo):
 
 @pytest.fixture(scope="module")
 def micropython(repo):
-    """MicroPython's source, as used by the firmware."""
+    """Return MicroPython's source, as used by the firmware."""
     fetch = ["python3", repo / "firmware/fetch_micropython.py"]
     done = subprocess.run(fetch, check=True, capture_output=True, text=True)
     return Path(done.stdout.strip())
@@ -121,7 +121,7 @@ def compile_all(flags, sources, compiler=GCC):
 
 
 def header(folder, options):
-    """A configuration of MicroPython with these options."""
+    """Write a configuration of MicroPython with these options."""
     changed = "".join(OPTION.format(name=name, value=options[name]) for name in options)
     path = folder / "config.h"
     path.write_text(CONFIG.format(firmware=sharing.REPO / "firmware", options=changed))
@@ -132,7 +132,7 @@ def header(folder, options):
 
 
 def binding_flags(repo, micropython, folder, options=FLOATS):
-    """Include paths of the Python module, including the firmware's list of names."""
+    """Return include paths of the Python module, including the firmware's list of names."""
     board = repo / "build/firmware/MPS3_AN547/board"
     paths = (repo / "build/firmware/MPS3_AN547/common", board, repo / "firmware", repo, micropython)
     return [
@@ -169,7 +169,7 @@ def test_it_compiles_at_each_level(level, fpu, repo, module, micropython, tmp_pa
 
 
 def asking(path):
-    """Options of MicroPython that a source asks for."""
+    """Return MicroPython's options that a source tests."""
     lines = QUESTION.findall(COMMENT.sub("", path.read_text()))
     return {name for line in lines for name in re.findall(r"\bMICROPY_(\w+)", line)}
 
@@ -185,7 +185,7 @@ def test_each_option_that_the_module_asks_for_has_a_row(module):
 
 @pytest.mark.parametrize("options", SWITCHES, ids=str)
 def test_it_compiles_with_each_value_of_an_option(options, repo, module, micropython, tmp_path):
-    """Those sources that ask for it."""
+    """Sources that test an option compile with each of its values."""
     sources = [path for path in all_sources(module) if asking(path) & set(options)]
     assert sources
     flags = [*includes(module), *binding_flags(repo, micropython, tmp_path, {**FLOATS, **options})]
@@ -205,7 +205,7 @@ def test_it_compiles_with_each_shape_of_micropython(options, repo, module, micro
 
 
 def test_it_compiles_with_the_configuration_of_the_unix_port(repo, module, micropython):
-    """As on the page about ports, where the nightly builds and runs it."""
+    """The module compiles for the unix port; nightly tests also build and run it."""
     port, example = micropython / "ports/unix", module / "ports/unix"
     sim = [f"-I{repo / name}" for name in ("tools/sim_host", "tools/npu_sim")]
     names = [f"-I{repo / 'build/firmware/MPS3_AN547/common'}"]
@@ -216,7 +216,7 @@ def test_it_compiles_with_the_configuration_of_the_unix_port(repo, module, micro
 
 
 def test_it_compiles_with_the_configuration_of_the_qemu_port(repo, module, micropython):
-    """The same."""
+    """The module compiles for the qemu port; nightly tests also build and run it."""
     port, example = micropython / "ports/qemu", module / "ports/qemu"
     names = [f"-I{repo / 'build/firmware/MPS3_AN547/common'}"]
     paths = [f"-I{path}" for path in (port, micropython)]
@@ -257,7 +257,7 @@ def test_a_port_without_a_feature_gets_an_error(
     ],
 )
 def test_the_linker_gets_its_flag_as_the_port_calls_it(recipe, linker, expected):
-    """By the compiler, or by itself."""
+    """The linker gets its flag both from ports that call it directly and via the compiler."""
     lines = f"all:\n\t@echo $(LDFLAGS_USERMOD)\nimage:\n\t{recipe}\n"
     printed = sharing.ask_module(lines, f"LD={linker}").split()
     assert printed == [f"{expected}{name}" for name in WRAPPED]
@@ -265,7 +265,7 @@ def test_the_linker_gets_its_flag_as_the_port_calls_it(recipe, linker, expected)
 
 @pytest.mark.parametrize("given", ["modules", "modules/ethosu", "/elsewhere modules/ethosu"])
 def test_flags_of_its_objects_reach_them(given, module, tmp_path):
-    """They are in the module's folder, also if a manifest names the module itself."""
+    """Objects are in the module's folder, where its flags apply, also if a manifest names it."""
     print_objects = "$(info $(call ETHOSU_OBJ,binding/tensor/element.c))\nall: ;\n"
     path = given.replace("modules", str(module.parent))
     printed = sharing.ask_module(print_objects, f"USER_C_MODULES={path}", f"BUILD={tmp_path}")
@@ -273,7 +273,7 @@ def test_flags_of_its_objects_reach_them(given, module, tmp_path):
 
 
 def test_headers_of_the_module_hide_no_others(module, tmp_path):
-    """User module include paths apply to the whole port, and many have a header `pin.h`."""
+    """Our headers must hide no others, since user modules' include paths apply to all sources."""
     (tmp_path / "port").mkdir()
     (tmp_path / "port/pin.h").write_text("int the_port;\n")
     (tmp_path / "generated.c").write_text('#include <error.h>\n#include "pin.h"\n')
@@ -287,7 +287,7 @@ def test_headers_of_the_module_hide_no_others(module, tmp_path):
 
 
 def test_no_header_of_the_c_library_is_found_instead_of_ours_or_hidden_by_it(module):
-    """make has the module's folders behind the library's (`-idirafter`), CMake before them."""
+    """Ours and the C library's headers never hide each other, in make's and CMake's order."""
     sources = [path for folder in FOLDERS for path in module.glob(f"{folder}/*.[ch]")]
     named = {
         name
@@ -305,7 +305,7 @@ def test_no_header_of_the_c_library_is_found_instead_of_ours_or_hidden_by_it(mod
 
 
 def test_it_calls_no_function_that_micropython_s_libm_lacks(module, micropython):
-    """A core with a floating-point unit has instructions for some, so its link does not show it."""
+    """Calls that an FPU's instructions replace must exist in MicroPython's libm, too."""
     command = ["arm-none-eabi-gcc", "-std=c11", "-E", "-P", "-include", "math.h", "-x", "c", "-"]
     header = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
@@ -325,7 +325,7 @@ def test_it_calls_no_function_that_micropython_s_libm_lacks(module, micropython)
 
 
 def test_it_links_with_a_mathematical_library_of_floats(repo, module, micropython, tmp_path):
-    """MicroPython's own single-precision libm and string functions, the only ones in many ports."""
+    """The module links with MicroPython's single-precision libm, the only one in many ports."""
     objects = cbuild.firmware_objects()
     sources = [*(micropython / "lib/libm").glob("*.c")]
     sources += [micropython / "shared/libc/string0.c", tmp_path / "board.c"]

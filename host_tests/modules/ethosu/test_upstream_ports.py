@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The module in MicroPython's own ports, built completely as docs/upstream_port.md describes.
+"""MicroPython's own ports build with the module as docs/upstream_port.md describes.
 
-Their warnings are errors. The page's commands run as they stand, with the default release; and with
-each supported one, and the newest source, at -Os and -O2.
+Warnings are errors. The page's commands run unchanged with the default release, and also with each
+supported release and the newest source, at -Os and -O2.
 """
 
 import os
@@ -18,14 +18,14 @@ from host_tests.kit import pages, sharing
 pytestmark = pytest.mark.slow
 
 FETCH = "$(python3 firmware/fetch_micropython.py)"
-# Left out of the examples, because Debian's source package of MicroPython lacks it.
+# The examples omit this, because Debian's source package of MicroPython lacks it.
 LEFT_OUT = ("lib/berkeley-db-1.xx", "lib/libffi", "lib/mbedtls", "lib/micropython-lib")
 ADDRESS = "https://github.com/micropython/micropython.git"
 NPU = "['ethos-u55-128']"
 
 
 def commands(port):
-    """The page's commands for a port, which build it and run the self-test."""
+    """Return the page's commands that build a port and run the self-test."""
     blocks = pages.blocks("docs/upstream_port.md")
     return "".join(
         block.text for block in blocks if block.language == "sh" and f"ports/{port}" in block.text
@@ -33,7 +33,7 @@ def commands(port):
 
 
 def run(repo, block):
-    """Run commands; what they need of the tree was built before."""
+    """Run commands, whose prerequisites were built before."""
     for folder in ("firmware", "tools/sim_host", "tools/qemu_plugin"):
         sharing.make(folder)
     search = os.pathsep.join([str(repo / ".venv/bin"), os.environ["PATH"]])
@@ -55,25 +55,25 @@ def run(repo, block):
 
 @pytest.fixture(scope="module")
 def unix(repo):
-    """Output of the page's commands for the unix port."""
+    """Return the output of the page's commands for the unix port."""
     return run(repo, commands("unix"))
 
 
 @pytest.fixture(scope="module")
 def qemu(repo):
-    """The same for the qemu port."""
+    """Return the output of the page's commands for the qemu port."""
     return run(repo, commands("qemu"))
 
 
 def releases(repo):
-    """Those that Debian's archive has."""
+    """Return the releases that Debian's archive has."""
     pins = tomllib.loads((repo / "firmware/micropython.toml").read_text())
     return [name for name, pin in pins["release"].items() if "debian_tarball" in pin]
 
 
 @pytest.fixture(scope="module")
 def newest(tmp_path_factory):
-    """MicroPython's newest source: MICROPYTHON_DIR's folder, else from its address."""
+    """Return MicroPython's newest source: MICROPYTHON_DIR's folder, else from its address."""
     given = os.environ.get("MICROPYTHON_DIR")
     if given:
         return Path(given).resolve()
@@ -88,12 +88,12 @@ def newest(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Of the builds with other releases, which share each release's mpy-cross."""
+    """Return the folder of builds with other releases, which share a release's mpy-cross."""
     return tmp_path_factory.mktemp("ports")
 
 
 def python(repo, code):
-    """Output of a program in the unix port."""
+    """Run a program in the unix port; returns its output."""
     command = [repo / "build/ports/unix/micropython", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -105,7 +105,7 @@ def test_self_test_passes_in_the_unix_port(unix):
 
 
 def test_an_inference_in_the_unix_port_is_exact(repo, unix, compiled, small_models, example):
-    """Blocking, in place, and in a task while another task runs."""
+    """Inferences are exact: blocking, in place, and in a task while another task runs."""
     _, x, golden = example
     path = compiled(small_models["small_cnn"])
     printed = python(
@@ -124,7 +124,7 @@ def test_an_inference_in_the_unix_port_is_exact(repo, unix, compiled, small_mode
 
 
 def test_the_unix_port_rejects_memory_that_its_npu_cannot_access(repo, unix):
-    """Memory outside Python's heap."""
+    """The unix port rejects memory outside of Python's heap, which its NPU cannot access."""
     printed = python(
         repo,
         "import ethosu, uctypes\nn = ethosu.reserve()\n"
@@ -136,13 +136,13 @@ def test_the_unix_port_rejects_memory_that_its_npu_cannot_access(repo, unix):
 
 
 def test_self_test_passes_in_the_qemu_port(qemu):
-    """By the NPU's interrupt: without one the driver reports a time-out."""
+    """The self-test passes by the NPU's interrupt; without it, the driver would time out."""
     assert f">OK{NPU}" in qemu
     assert re.search(r"^True\s*$", qemu, re.MULTILINE)
 
 
 def test_the_qemu_port_without_the_plugin_has_no_npu(repo, qemu):
-    """The image is the same; its prompt waits after the exception."""
+    """Without the plugin, the same image raises an exception, then shows its prompt."""
     block = commands("qemu")
     (line,) = re.findall(r"^ *-plugin .*\n", block, re.MULTILINE)
     *_, start = block.replace(line, "").partition("SIZE=")
@@ -153,7 +153,7 @@ def test_the_qemu_port_without_the_plugin_has_no_npu(repo, qemu):
 
 
 def test_a_soft_reset_of_the_qemu_port_stops_npus(repo, qemu):
-    """MicroPython's exit function calls the module's."""
+    """A soft reset stops NPUs, as MicroPython's exit function calls the module's."""
     elf = repo / "build/ports/qemu/firmware.elf"
     command = ["arm-none-eabi-objdump", "-d", "--disassemble=mp_deinit", elf]
     code = sharing.run(command)
@@ -161,7 +161,7 @@ def test_a_soft_reset_of_the_qemu_port_stops_npus(repo, qemu):
 
 
 def sources():
-    """Each release that Debian's archive has, and the newest source."""
+    """Return each release that Debian's archive has, and the newest source."""
     return [*releases(sharing.REPO), "newest"]
 
 
@@ -169,7 +169,7 @@ def sources():
 @pytest.mark.parametrize("port", ["unix", "qemu"])
 @pytest.mark.parametrize("source", sources())
 def test_the_self_test_passes_with_each_source(source, port, level, repo, folder, request):
-    """The page's commands, in folders of their own."""
+    """The self-test passes with each source, built in separate folders."""
     block = commands(port).replace("$PWD/build/ports/mpy-cross", f"{folder}/{source}")
     block = block.replace("$PWD/build/ports", "build/ports")
     block = block.replace("build/ports", f"{folder}/{source}{level}")
@@ -185,7 +185,7 @@ def test_the_self_test_passes_with_each_source(source, port, level, repo, folder
 
 
 def test_a_manifest_of_the_newest_source_can_name_the_module(repo, newest, folder):
-    """Instead of USER_C_MODULES, from MicroPython 1.29 on."""
+    """From MicroPython 1.29 on, a manifest can name the module instead of USER_C_MODULES."""
     if "def c_module(" not in (newest / "tools/manifestfile.py").read_text():
         pytest.skip(f"NOT TESTED WITH A MANIFEST THAT NAMES THE MODULE: {newest} has no c_module()")
     manifest = folder / "manifest.py"
@@ -201,7 +201,7 @@ def test_a_manifest_of_the_newest_source_can_name_the_module(repo, newest, folde
 
 
 def test_the_examples_omit_exactly_what_the_source_lacks(repo):
-    """If the source includes it, the examples and the page should not leave it out."""
+    """If the source has what the examples and the page omit, they should no longer omit it."""
     fetch = ["python3", repo / "firmware/fetch_micropython.py"]
     tree = sharing.run(fetch).strip()
     there = [name for name in LEFT_OUT if list((repo / tree / name).glob("*"))]

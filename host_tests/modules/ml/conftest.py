@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A firmware with ulab, from the source that ULAB_DIR names, else from the pinned one."""
+"""A fixture for firmware with ulab, from ULAB_DIR, else from the pinned source."""
 
 import os
 from pathlib import Path

@@ -21,7 +21,7 @@ from host_tests.modules.ethosu.audio import references
 from host_tests.modules.ethosu.binding.test_values import quantized
 
 LABELS = ["Silence", "Unknown", "Yes", "No"]
-# Results that the example's own test expects for whole recordings.
+# The example's own test expects these results for whole recordings.
 HEARD = {"yes": "Yes", "no": "No", "silence": "Silence", "noise": "Silence"}
 WORDS = "Yes", "No"
 AROUND = 8000
@@ -35,7 +35,7 @@ def example():
 
 @pytest.fixture(scope="module")
 def sounds(example):
-    """The recordings; words are surrounded by half a second of zeros."""
+    """Return the recordings; words are surrounded by half a second of zeros."""
     found = {}
     for name in HEARD:
         with wave.open(str(example / f"testdata/{name}_1000ms.wav")) as file:
@@ -48,7 +48,7 @@ def sounds(example):
 
 @pytest.fixture(scope="module")
 def features(example, sounds):
-    """One slice per 320 samples; the first one is preceded by 160 samples of silence."""
+    """Compute a slice per 320 samples, after 160 samples of silence."""
     padded = {name: np.pad(samples, (160, 0)) for name, samples in sounds.items()}
     return references.of_libraries(padded, example / "models/audio_preprocessor_float.tflite")
 
@@ -71,7 +71,7 @@ def board(ulab_firmware, board_npu, compiled, example):
 
 
 def expected_of(oracle, rows, words):
-    """(label or None, scores) after each slice, as listen() defines them."""
+    """Return (label or None, scores) after each slice, as listen() defines them."""
     tensor, output = oracle.inputs[0], oracle.outputs[0]
     spectrogram, history, expected = np.zeros((49, 40)), np.zeros((34, 4)), []
     for row in rows:

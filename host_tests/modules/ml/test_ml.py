@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Package `ml` on the board: OpenMV's conventions for arrays, callables, images, results."""
+"""Package `ml` follows OpenMV's conventions for arrays, callables, images, results."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_ulab_has_four_dimensions(board_with_ulab):
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "float"])
 def test_every_array_is_real_values(board_with_ulab, example, dtype):
-    """While `ethosu` treats an array with the tensor's own typecode as raw."""
+    """`ml` treats every array as real values, unlike `ethosu` for the tensor's typecode."""
     board = board_with_ulab
     oracle, x, _ = example
     values = np.clip(x, 0, 127) if dtype == "uint8" else x
@@ -126,7 +126,7 @@ def test_normalization_of_a_float_tensor(board_with_ulab):
 
 
 def test_nms_maps_boxes_back_to_the_image(board_with_ulab):
-    """A 100 x 100 tensor from the part (20, 10, 200, 100) of an image, scaled to half its width.
+    """Boxes of a 100 x 100 tensor map back to the part (20, 10, 200, 100) of an image.
 
     A box that overlaps the best one gets a lower score, whatever its label. A box below the
     threshold is dropped, even without overlap.
@@ -177,7 +177,7 @@ def found(head, shape, scale, zero, values):
 
 
 def test_fomo_takes_scales_and_the_best_label_above_the_threshold(board_with_ulab):
-    """A 12 pixel cell: 0.5 is not above 0.5, and 0.75 beats 0.625."""
+    """FOMO takes the scales and a cell's best label; a score must exceed the threshold."""
     values = [-128] * (8 * 8 * 3)
     values[3 * 9 + 1 : 3 * 9 + 3] = [32, 64]
     values[3 * 30 + 1] = 0
@@ -193,7 +193,7 @@ def test_fomo_takes_scales_and_the_best_label_above_the_threshold(board_with_ula
 
 
 def test_scores_of_yolo_are_those_of_an_object(board_with_ulab):
-    """Regardless of the label, since v5 and v2 ignore label probabilities."""
+    """YOLO's score is an object's, regardless of label probabilities, as v5 and v2 ignore them."""
     board_with_ulab.exec(FAKE)
     five = "found(YoloV5(0.5), (1, 1, 7), 1 / 128, 0, [64, 64, 32, 32, 96, 16, 32])"
     assert board_with_ulab.eval(five) == [[], [([36, 36, 24, 24], 0.75)]]
@@ -227,7 +227,7 @@ def calls(f, *args, width=640, **options):
 
 
 def test_drawing_calls(board_with_ulab):
-    """Formats, sizes that depend on the image, and each argument by name."""
+    """Drawing calls accept all formats, image-dependent sizes, and arguments by name."""
     board = board_with_ulab
     board.exec(DRAWING)
     label, red = "((255, 0, 0),)", (255, 0, 0)

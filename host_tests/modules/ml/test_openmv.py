@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""OpenMV's own `ml` unit tests and examples, unmodified, on the board.
+"""OpenMV's own `ml` unit tests and examples run unmodified on the board.
 
 OPENMV_DIR names a checkout of OpenMV's tree. Scripts, models and pictures are from there and not
 part of this tree. `--board OPENMV_AE3-M55_HP` runs them on its own board.
@@ -51,7 +51,7 @@ DRAW = {
     "tf_object_detection": "faces",
     "yolo_v8_detector": "person",
 }
-# Its model does not find the person in OpenMV's picture, as their own unit test confirms.
+# This script's model does not find the person in OpenMV's picture, as OpenMV's test confirms.
 FINDS_NOTHING = {"yolo_lc_person_detector": "person"}
 # Scripts for which the user must specify a model.
 NO_MODEL = ("yolo_v2_detector", "yolo_v5_detector")
@@ -91,7 +91,7 @@ def openmv():
 
 @pytest.fixture(scope="module")
 def files(openmv, board_npu, compiled):
-    """OpenMV's models, compiled for the board's NPU, and pictures, as a user puts them in /rom."""
+    """Return OpenMV's models, compiled for the board's NPU, and pictures, as for /rom."""
     files = {}
     for path in sorted((openmv / "lib/models").glob("*.tflite")):
         if path.stem != "audio_preprocessor":
@@ -107,7 +107,7 @@ def files(openmv, board_npu, compiled):
 
 
 def square(picture):
-    """The centre of a picture, cropped as in OpenMV's unit tests."""
+    """Crop the centre of a picture as OpenMV's unit tests do."""
     first, width, height = struct.unpack_from("<I4xii", picture, 10)
     step = (2 * width + 3) // 4 * 4
     lines = np.frombuffer(picture, np.uint8, step * abs(height), first).reshape(-1, step)
@@ -132,13 +132,13 @@ def rom(files, ulab_firmware, board_npu):
 
 @pytest.fixture(scope="module")
 def shipped(files, board_npu):
-    """The released firmware, without ulab."""
+    """Return the released firmware, without ulab."""
     with start(files, board_npu) as board:
         yield board
 
 
 def run(board, openmv, name, picture=None):
-    """Output of an OpenMV script in a fresh interpreter."""
+    """Run an OpenMV script in a fresh interpreter; returns its output."""
     board.soft_reset()
     if picture:
         board.exec(CAMERA.format(folder=f"/rom/{picture}", frames=FRAMES))
@@ -146,7 +146,7 @@ def run(board, openmv, name, picture=None):
 
 
 def until_enough(board, script):
-    """Output of a script before it is stopped."""
+    """Run a script until it is stopped; returns its output."""
     try:
         return board.exec(script, timeout=120, overall=600)
     except RemoteError as error:
@@ -202,14 +202,14 @@ def test_image_classification_example(openmv, rom):
 
 
 def test_regression_example(openmv, rom):
-    """The script contains its expected output."""
+    """The regression example prints the output that the script itself expects."""
     out = run(rom, openmv, "tf_regression")
     assert "# Should print 53.78332" in (openmv / EXAMPLES / "tf_regression.py").read_text()
     assert float(out.split("[")[-1].split("]")[0]) == pytest.approx(53.78332, abs=1e-4)
 
 
 def test_micro_speech_example(openmv, files, ulab_firmware, board_npu, tmp_path):
-    """Recognises the words in TensorFlow Lite Micro's recordings, one after the other."""
+    """The example recognises the words of TensorFlow Lite Micro's recordings in order."""
     sounds = references.micro_speech_example() / "testdata"
     samples = b""
     for name in ("silence", "yes", "silence", "no", "silence"):
@@ -243,7 +243,7 @@ def test_unit_test(openmv, rom, name):
 
 
 def test_fomo_has_the_numbers_of_its_script(openmv, rom):
-    """It compares a score of 7 digits for equality, which requires 32-bit floats."""
+    """FOMO's score equals the script's 7 digits, which requires 32-bit floats."""
     script = (openmv / "scripts/unittest/tests/ml_fomo.py").read_text()
     (expected,) = re.findall(r"return output\[1\] == (\[.*?\n    \])", script, re.DOTALL)
     assert "return output[1] ==" in script

@@ -21,7 +21,7 @@ def test_mip_gets_every_file(repo):
 
 
 def test_mip_installs_it_from_a_file_server(board_npu, repo):
-    """The board then runs the installed files instead of the frozen ones."""
+    """mip installs the package, and the board uses it instead of the frozen one."""
     with serve(repo / "modules/ml") as server, Machine(emulated(npu=board_npu)) as machine:
         address = f"http://127.0.0.1:{server.server_port}/package.json"
         command = [sys.executable, "-m", "mpremote", "connect", machine.port, "mip", "install"]

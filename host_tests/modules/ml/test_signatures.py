@@ -89,7 +89,7 @@ def arguments(function):
 
 
 def signatures(path):
-    """Signature of each function and method; for a class, of its own or inherited constructor."""
+    """Return each function's and method's signature; a class has its constructor's."""
     found, classes = {}, {}
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.FunctionDef):
@@ -106,7 +106,7 @@ def signatures(path):
 
 
 def expected_of(path):
-    """The facts about a module, with defaults as formatted by ast."""
+    """Return the facts about a module, with defaults as formatted by ast."""
     for name, text in EXPECTED[path].items():
         yield name, arguments(ast.parse(f"def f({text}): pass").body[0])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""csi, image, audio and time.clock on a board with files instead of a camera."""
+"""csi, image, audio and time.clock work on a board with files instead of a camera."""
 
 import io
 import struct
@@ -25,7 +25,7 @@ SOUND = RNG.integers(-32768, 32768, 1000).astype("<i2")
 
 
 def bmp(pixels, *, upwards, bits=16):
-    """Pixels of RGB565, rows padded to four bytes."""
+    """Write pixels of RGB565, with rows padded to four bytes."""
     height, width, _ = pixels.shape
     rows = [row.tobytes() + bytes(-row.nbytes % 4) for row in pixels]
     head = struct.pack("<IIiiHHI", 66, 40, width, height if upwards else -height, 1, bits, 3)
@@ -43,7 +43,7 @@ def wav(rate=16000):
 
 @pytest.fixture(scope="module")
 def camera(board_npu, compiled, small_models):
-    """A board whose /rom was created by `ethosu qemu --openmv`."""
+    """Return a board whose /rom was created by `ethosu qemu --openmv`."""
     tree = {
         "frames": {
             "1.bmp": bmp(COLOR, upwards=True),
@@ -120,7 +120,7 @@ def test_wrong_frames_are_named(camera):
 
 
 def drawn(board, code):
-    """Pixels that a call draws in white on a black greyscale picture."""
+    """Return the pixels that a call draws in white on a black greyscale picture."""
     board.exec(
         f"i = image.Image(40, height=30, pixformat=image.GRAYSCALE, buffer=bytearray(1200))\n{code}"
     )
@@ -211,7 +211,7 @@ def test_clock(camera):
     assert camera.eval("(c.reset(), c.frames, time.ticks_diff(5, 3))") == (None, 0, 2)
 
 
-# In the style of OpenMV's examples.
+# A script in the style of OpenMV's examples.
 SCRIPT = """
 import csi, ml, time
 csi0 = csi.CSI()

@@ -15,7 +15,7 @@ KEYS = tomllib.loads((Path(cli.__file__).parent / "commands/keys.toml").read_tex
 
 @pytest.fixture
 def ethosu(capsys):
-    """Runs `ethosu ...`; returns exit code, stdout, stderr."""
+    """Run `ethosu ...`; returns exit code, stdout, stderr."""
 
     def run(*words):
         capsys.readouterr()
@@ -67,7 +67,7 @@ def fails(ethosu):
 
 @pytest.fixture
 def inputs(tmp_path):
-    """Writes arrays that fit a model's inputs: `inputs(model, steps=3)` is the file."""
+    """Write arrays that fit a model's inputs to a file: `inputs(model, steps=3)`."""
 
     def write(model, steps=None):
         random = np.random.default_rng(7)

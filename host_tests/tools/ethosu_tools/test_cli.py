@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The `ethosu` command: help, results, errors in one sentence, exit codes."""
+"""Tests the `ethosu` command: help, results, errors in one sentence, exit codes."""
 
 import json
 import os
@@ -36,7 +36,7 @@ PROGRAM = Path(sys.executable).with_name("ethosu")
 
 
 def one_sentence(err):
-    """The error text, which must be a single line."""
+    """Return the error text, which must be a single line."""
     lines = err.strip().splitlines()
     assert len(lines) == 1 and lines[0].startswith("ethosu: "), err
     return lines[0]
@@ -44,7 +44,7 @@ def one_sentence(err):
 
 @pytest.fixture
 def fails(fails):
-    """The same, in one sentence."""
+    """Run a command that must fail with one sentence."""
     return lambda *words, **expected: one_sentence(fails(*words, **expected))
 
 
@@ -68,7 +68,7 @@ def test_each_module_is_a_command(repo):
 
 
 def test_the_commands_are_found_without_loading_any():
-    """Each command would pay for it: what add-ons offer is asked for at every start."""
+    """Commands are found without loading any module, which would slow each start."""
     code = (
         "import sys\nfrom ethosu_tools import cli\nassert 'run' in cli.discover()\n"
         "print([name for name in sys.modules if name.count('.') > 2 or name == 'numpy'"
@@ -85,7 +85,7 @@ def test_readme_names_only_existing_commands(repo, page):
 
 
 def test_each_command_is_on_the_page_and_in_a_test(repo):
-    """A test begins a call, a tuple or a list with it: `ethosu("run", path)`."""
+    """A test begins a call, tuple or list with each command: `ethosu("run", path)`."""
     page = (repo / "tools/ethosu_tools/README.md").read_text()
     every = "".join((repo / name).read_text() for name in pages.names())
     added = addons.offers("command")  # those of add-ons are on their pages
@@ -96,7 +96,7 @@ def test_each_command_is_on_the_page_and_in_a_test(repo):
 
 
 def test_version_is_the_same_everywhere(repo):
-    """The version of the package, of the command, and of `ethosu.__version__` on a board."""
+    """Package, command and `ethosu.__version__` on a board have the same version."""
     package = tomllib.loads((repo / "pyproject.toml").read_text())["project"]["version"]
     header = (repo / "modules/ethosu/ethosu_version.h").read_text()
     assert f'#define ETHOSU_VERSION "{package}"' in header
@@ -134,7 +134,7 @@ def test_compile_then_inspect(ethosu, small_models, tmp_path):
     code, out, err = ethosu(*words)
     assert (code, err) == (0, "")
     assert "ethos-u55-64" in out and "report" not in out
-    assert list(output.parent.iterdir()) == [output]  # a folder that may be deployed
+    assert list(output.parent.iterdir()) == [output]  # the folder may be deployed
     code, out, _ = ethosu(*words, "--vela-report", report)
     assert code == 0 and str(report) in out
     assert all(word in report.read_text() for word in ("Accelerator configuration", "Conv2D"))
@@ -175,7 +175,7 @@ def test_labels_are_not_overwritten(ethosu, tmp_path):
 
 
 def test_every_option_that_saves_a_file_is_checked():
-    """Those of other types write in place on purpose, or are prefixes, folders or notes."""
+    """Options of files are checked for conflicts, unless they are on a list of exceptions."""
     others = {"bisect --output", "demo --output", "plan --output", "strip --output"}
     found = set()
     for command in discover():
@@ -194,7 +194,7 @@ def test_every_option_that_saves_a_file_is_checked():
 def test_run_on_sim_equals_the_reference(
     ethosu, small_models, compiled, inputs, tmp_path, name, rows, steps
 ):
-    """One without a time axis, one that keeps state between its steps."""
+    """`run --on sim` equals the reference, for a stateless and a streaming model."""
     model = small_models[name]
     code, out, err = ethosu(
         "run",
@@ -269,7 +269,7 @@ def test_the_reference_shows_its_progress(small_models, compiled):
 
 @pytest.fixture
 def aborting(small_models, tmp_path):
-    """A model that makes LiteRT abort: an ADD whose inputs have no scale."""
+    """Make a model that makes LiteRT abort: an ADD whose inputs have no scale."""
     model = schema.ModelT.InitFromObj(
         schema.Model.GetRootAsModel(small_models["small_cnn"].read_bytes(), 0)
     )
@@ -383,7 +383,7 @@ def test_only_long_steps_are_announced_without_a_terminal(capsys, options, shown
 
 @pytest.mark.parametrize(("terminal", "quiet"), [(True, False), (True, True), (False, False)])
 def test_output_of_a_program_is_shown_on_a_terminal_only(capsys, terminal, quiet):
-    """With its line ends, as dfu-util overwrites its progress."""
+    """A program's output is shown on a terminal only, with line ends that overwrite progress."""
     ui = Ui(quiet=quiet)
     ui.console = Console(stderr=True, force_terminal=terminal)
     ui.show_output("Download 50%\r\x1b[2J")
@@ -392,7 +392,7 @@ def test_output_of_a_program_is_shown_on_a_terminal_only(capsys, terminal, quiet
 
 
 def test_names_with_brackets_are_no_markup(capsys, monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")  # a dumb one has no line for the progress
+    monkeypatch.setenv("TERM", "xterm")  # a dumb terminal shows no progress
     ui = Ui()
     ui.console = Console(stderr=True, force_terminal=True)
     ui.note("compiling [/x]/m[red].tflite")
@@ -473,7 +473,7 @@ def test_missing_qemu_is_code_4_with_the_remedy(fails, monkeypatch):
     ],
 )
 def test_a_qemu_that_does_not_run_the_plugin_is_code_4(fails, monkeypatch, tmp_path, text, reason):
-    """Asked before a machine starts."""
+    """A QEMU that cannot run the plugin gives exit code 4, before a machine starts."""
     other = program(tmp_path / "other-qemu", f"echo '{text}' >&2\nexit 1\n", "/bin/sh")
     monkeypatch.setenv("ETHOSU_QEMU", str(other))
     fails("qemu", code=4, said=(reason, str(other)))
@@ -523,7 +523,7 @@ def test_modules_in_the_working_folder_are_not_run(small_models, tmp_path, monke
     for name in ("numpy", "argparse", "mpremote"):
         (tmp_path / f"{name}.py").write_text(f"open('ran', 'a').write('{name} ')\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(helper_process, "_shared", {})  # the next ones start in this folder
+    monkeypatch.setattr(helper_process, "_shared", {})  # new helpers start in this folder
     vela.compile_model(small_models["small_cnn"], "ethos-u55-128", tmp_path / "out.tflite")
     assert vela.run_vela(small_models["small_cnn"], ["--output-dir", str(tmp_path)])
     details = litert._Child().call("load", small_models["small_cnn"].read_bytes(), "BUILTIN_REF")
@@ -582,7 +582,7 @@ def test_newline_and_escape_of_a_name_do_not_reach_the_terminal(ethosu, tmp_path
 
 
 def test_ctrl_c_again_and_again_is_one_error():
-    """The second one arrives while the program ends. Before, it names the next commands."""
+    """Repeated Ctrl-C, also while the program ends, gives one error."""
     pipe = subprocess.PIPE
     command = [PROGRAM, "qemu", "--examples"]
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as program:
@@ -607,7 +607,7 @@ def test_quiet_prints_errors_and_json_only(ethosu, small_models, tmp_path):
 
 @pytest.mark.parametrize("command", [["doctor"], ["boards"], ["check", "--chips"]], ids=str)
 def test_no_word_is_broken_on_a_terminal(ethosu, small_models, monkeypatch, command):
-    """Columns of a row go on below the second one; a file or a pipe has the row as it is."""
+    """Rows are wrapped between words below their second column, on terminals only."""
     if command[0] == "check":
         command = [*command, small_models["small_cnn"]]
     _, whole, _ = ethosu(*command)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Commands that print the same quantity print the same value, for each file and board.
 
-A row is what one command says of a file on a board; it is compared with those of all others, to
-the last digit. A command that refuses the file says that it does not run there.
+A row has one command's values for a file on a board, which must equal those of all other commands,
+to the last digit. A command that refuses the file reports that it does not run there.
 """
 
 import json
@@ -21,7 +21,7 @@ QUICK = ("MPS3_AN547", "NUMAKER_M55M1", "GROVE_VISION_AI_V2")
 ALL = [
     pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in boards.names()
 ]
-# Models that fit without it lack heap on some boards.
+# Models that fit without reserved heap lack heap on some boards.
 RESERVE = "--reserve=900K"
 OF_ALL = ("check all", "check --chips")
 NPUS = {"u55-64": "ethos-u55-64", "u85": "ethos-u85-256"}
@@ -36,7 +36,7 @@ MODELS = (
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory, small_models, compiled, shared_models):
-    """The files by name: some as trained, some compiled already."""
+    """Return the files by name, some as trained, some compiled already."""
     folder = tmp_path_factory.mktemp("matrix")
     found = {name: folder / f"{name}.tflite" for name in MODELS}
     found["small_cnn"] = small_models["small_cnn"]
@@ -58,7 +58,7 @@ def files(tmp_path_factory, small_models, compiled, shared_models):
 
 
 def of_fit(fit):
-    """What a comparison with a board says."""
+    """Return the values of a comparison with a board."""
     if not fit:
         return {}
     found = {
@@ -69,20 +69,20 @@ def of_fit(fit):
 
 
 def of_latency(estimate):
-    """What an estimate says."""
+    """Return the values of an estimate."""
     keys = ("cycles", "ms", "low_ms", "high_ms", "basis", "frames_per_second", "cpu_operators")
     return {key: estimate[key] for key in keys if key in estimate} if estimate else {}
 
 
 def of_check(row):
-    """What `check` says of a board."""
+    """Return `check`'s values for a board."""
     fit = {key: row[key] for key in ("need", "status", "short", "lacks")}
     found = of_fit(fit) if row["need"] else {"runs": False, "status": row["status"]}
     return found | of_latency(row["estimate"])
 
 
 def of_layers(rows):
-    """The layers on the NPU, and their sum."""
+    """Return the layers on the NPU, and their sum."""
     layers = [(row["name"], row["macs"], row["cycles"]) for row in rows if row.get("on") != "cpu"]
     return {"layers": layers, "cycles": sum(cycles for *_, cycles in layers)}
 
@@ -91,14 +91,14 @@ _KNOWN = {}
 
 
 class Matrix:
-    """Asks the commands."""
+    """Runs the commands."""
 
     def __init__(self, ethosu, folder):
-        """Files are written to the folder."""
+        """Write files to the folder."""
         self._ethosu, self._folder = ethosu, folder
 
     def __call__(self, *words):
-        """Exit code and data of a command; those for all boards are the same for each of them."""
+        """Run a command; returns exit code and data, which are kept for commands on all boards."""
         if words not in _KNOWN:
             code, out, err = self._ethosu(*words, "--json", "--quiet")
             assert code in (0, 3), err
@@ -106,7 +106,7 @@ class Matrix:
         return _KNOWN[words]
 
     def compiled(self, file, board):
-        """The file for this board, and what `compile` says; None if it was not written."""
+        """Compile for this board; returns the file, or None, and the data of `compile`."""
         path = self._folder / f"{file.stem}_{board}.tflite"
         code, data = self("compile", file, RESERVE, "--board", board, "--force", "-o", path)
         if code or "refused" in data:
@@ -114,7 +114,7 @@ class Matrix:
         return path, of_fit(data.get("fit")) | of_latency(data.get("latency"))
 
     def rows(self, file, board, npu, *, compiled) -> Iterator[tuple[str, dict]]:
-        """What each command says of the file on the board."""
+        """Yield each command's values for the file on the board."""
         _, data = self("check", file, RESERVE, "--board", board)
         yield from self._of_check("check", data, board, npu)
         code, data = self("check", file, RESERVE, "--board", board, "--npu", npu)
@@ -135,7 +135,7 @@ class Matrix:
             yield "deploy", {"runs": False} if code else {"image": data["bytes"]}
 
     def tables(self, file, board, npu) -> Iterator[tuple[str, dict]]:
-        """What the commands for all boards say of this one."""
+        """Yield the values for this board of commands for all boards."""
         _, data = self("check", file, RESERVE)
         yield from self._of_check("check all", data, board, npu)
         _, data = self("check", file, RESERVE, "--chips")
@@ -149,7 +149,7 @@ class Matrix:
 
 
 def disagreements(rows, *, emulated=False):
-    """The quantities that commands print with several values, and the values of all.
+    """Return quantities that commands print with different values, with these values.
 
     If only the emulator of the board has this NPU, tables of all boards do not count it.
     """
@@ -175,7 +175,7 @@ def test_all_commands_agree(ethosu, files, tmp_path, model, board):
     own, done = ModelFile(file).description.npu, ModelFile(file).description.compiled
     npu = own or facts.npus[0]
     rows = list(ask.rows(file, board, npu, compiled=done))
-    if done or model == "small_cnn" or board not in QUICK:  # the others compile for each board
+    if done or model == "small_cnn" or board not in QUICK:  # other files compile for each board
         rows += ask.tables(file, board, npu)
     assert len(rows) > 2
     differing = disagreements(rows, emulated=npu not in facts.npus)
@@ -193,7 +193,7 @@ def test_all_commands_agree(ethosu, files, tmp_path, model, board):
 
 @pytest.mark.parametrize("board", ALL)
 def test_the_emulator_takes_the_estimated_cycles(ethosu, files, tmp_path, board):
-    """To the last one: both have the same list of memories."""
+    """The emulator takes exactly the estimated cycles, since both use the same memories."""
     ask = Matrix(ethosu, tmp_path)
     made, said = ask.compiled(files["segmenter"], board)
     code, data = ask("profile", made, "--on", "qemu", "--count=1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hand-written command streams, for tests that Vela's output cannot reach."""
+"""Assembles hand-written command streams, for tests that Vela's output cannot reach."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONFIGS = {
 
 @functools.cache
 def codes(config: str) -> dict[str, int]:
-    """Code of each command; loaded on first use, when the library has been built."""
+    """Return the code of each command; loaded on first use, when the library has been built."""
     return {name.removeprefix("NPU_"): code for code, (name, _) in npu.commands(config).items()}
 
 
@@ -114,7 +114,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Run:
-    """What a stream did; region i is memories[i + 1]."""
+    """The result of a stream; region i is memories[i + 1]."""
 
     outcome: npu.Outcome
     status: int
@@ -125,7 +125,7 @@ class Run:
 
     @property
     def result(self) -> np.ndarray:
-        """Region 1, where the OFM is, of a stream that ended well."""
+        """Return region 1, which has the OFM, of a stream that ended well."""
         assert self.outcome is npu.Outcome.STOPPED and not self.log, self.log
         return self.memories[2].data
 

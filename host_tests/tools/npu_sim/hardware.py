@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The bare simulator (tools/npu_sim/npu_sim.h): a register window and the NPU's memory."""
+"""Wraps the bare simulator (tools/npu_sim/npu_sim.h): register window and NPU memory."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Register(enum.IntEnum):
 
 
 class Outcome(enum.IntEnum):
-    """Why the execution of a command stream returned."""
+    """The reason why the execution of a command stream returned."""
 
     STOPPED = 0
     IRQ = 1
@@ -70,14 +70,14 @@ class Outcome(enum.IntEnum):
 
 
 def library_path() -> Path:
-    """Path of the simulator's library: ETHOSU_NPU_LIBRARY, if set."""
+    """Return the path of the simulator's library: ETHOSU_NPU_LIBRARY, if set."""
     default = paths.root() / "build/npu_sim/libnpu_sim.so"
     return Path(os.environ.get("ETHOSU_NPU_LIBRARY", default))
 
 
 @cache
 def _declared(header: str) -> Any:
-    """One of the simulator's own headers, as cffi reads it."""
+    """Convert one of the simulator's own headers for cffi."""
     binding = sharing.script(paths.root() / "tools/setup/library_binding.py")
     declarations = FFI()
     # cffi reads no constant of a library, only variables.
@@ -91,12 +91,12 @@ def _opened(declarations: Any, path: Path) -> Any:
 
 
 def internal(header: str, path: Path | None = None) -> tuple[Any, Any]:
-    """The declarations of one of the simulator's own headers, and a library's functions of it."""
+    """Load the declarations of one of the simulator's headers, and a library's functions."""
     return _declared(header), _opened(_declared(header), path or library_path())
 
 
 def _load() -> Any:
-    """The simulator's library, with the functions of npu_sim.h."""
+    """Load the simulator's library, with the functions of npu_sim.h."""
     return _opened(ffi(), library_path())
 
 
@@ -109,14 +109,14 @@ class Memory:
     writable: bool = True
 
     def covers(self, address: int, length: int, write: bool) -> bool:
-        """Whether all of [address, address + length) is here, and allows this access."""
+        """Whether the memory has [address, address + length), and allows this access."""
         inside = self.address <= address and address + length <= self.address + len(self.data)
         return inside and (self.writable or not write)
 
 
 @dataclass
 class Hardware(Closeable):
-    """One NPU with its memories; hardware only."""
+    """One NPU with its memories, without a driver."""
 
     config: str
     memories: list[Memory] = field(default_factory=list)
@@ -141,7 +141,7 @@ class Hardware(Closeable):
             raise ValueError(f"the NPU simulator knows no {self.config!r}")
 
     def _callback(self, kind: str, function: Callable[..., Any]) -> Any:
-        """A function for C; execute() raises its exceptions."""
+        """Make a function for C; execute() raises its exceptions."""
         return ffi().callback(
             kind, function, onerror=lambda _, error, __: self._errors.append(error)
         )
@@ -203,7 +203,7 @@ class Hardware(Closeable):
         return outcome
 
     def reset(self) -> None:
-        """Hardware reset; nothing may be running."""
+        """Reset the hardware; nothing may be running."""
         self._lib.npu_reset(self._handle)
 
     def abort(self) -> None:
@@ -223,7 +223,7 @@ class Hardware(Closeable):
 
     @property
     def cycles(self) -> int:
-        """Estimated cycles of the last execution."""
+        """Return the estimated cycles of the last execution."""
         return int(self._lib.npu_cycles(self._handle))
 
     def observe(self, observer: Callable[[Operation], None] | None) -> None:
@@ -254,7 +254,7 @@ class Hardware(Closeable):
 
 
 def configs() -> list[str]:
-    """Accelerator configs that the simulator knows, in Vela's spelling."""
+    """Return the accelerator configs that the simulator knows, in Vela's spelling."""
     names = _load().npu_configs()
     each = (names[index] for index in itertools.count())
     return [ffi().string(name).decode() for name in itertools.takewhile(bool, each)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Single random operations as command streams: shapes, layouts, strides, scales.
+"""Makes single random operations as command streams: shapes, layouts, strides, scales.
 
 They go further than any compiler would. Weights are random numbers in Vela's encoding; their
 values do not matter, because both sides decode the same stream.
@@ -21,7 +21,7 @@ U85_KINDS = (*KINDS, "SUM")
 CONFIG = "ethos-u55-128"
 _ELEMENTWISE = {"MUL": 0, "ADD": 1, "SUB": 2}
 _POOL = {"MAX": 0, "AVERAGE": 1, "SUM": 3}
-_TABLE_ADDRESS = 0x5800  # of the tables in the 24 KB of ethos-u55-128
+_TABLE_ADDRESS = 0x5800  # the tables in the 24 KB of ethos-u55-128
 _TABLE_BYTES = 256
 _REGION_BYTES = 1 << 18
 _CLIP_RANGES = (2, 3, 5)  # uint8, int8, int16
@@ -49,7 +49,7 @@ class _Element:
 
 
 def make(kind: str, seed: int, config: str = CONFIG) -> Operation:
-    """One operation of a kind."""
+    """Make an operation of a kind."""
     random = np.random.default_rng([U85_KINDS.index(kind), seed])
     shape = tuple(int(random.integers(1, high)) for high in (5, 40, 40))
     ifm = _Element(int(random.choice([8, 8, 8, 16])), bool(random.integers(2)))
@@ -76,7 +76,7 @@ def make(kind: str, seed: int, config: str = CONFIG) -> Operation:
             "OFM_PRECISION": registers["OFM_PRECISION"] & ~0x100,
         }
     if random.integers(6) == 0:
-        registers["OFM_REGION"] = 0  # of the IFM: later rows may read what earlier ones wrote
+        registers["OFM_REGION"] = 0  # the IFM's region: later rows may read what earlier ones wrote
     if is_u85:
         registers = u85.translate(random, registers, binary=kind in _ELEMENTWISE)
     stream = Stream(config).defaults(**registers)
@@ -93,7 +93,7 @@ def make(kind: str, seed: int, config: str = CONFIG) -> Operation:
 def _layout(
     random: np.random.Generator, prefix: str, shape: tuple[int, ...], element: _Element
 ) -> tuple[dict[str, int], int]:
-    """Strides and tiles of a feature map, and the format bit of its precision."""
+    """Draw a feature map's strides and tiles, and the format bit of its precision."""
     height, width, depth = shape
     size = element.bits // 8
     bricks = bool(random.integers(2))
@@ -115,7 +115,7 @@ def _layout(
 def _output(
     random: np.random.Generator, shape: tuple[int, ...], stored: tuple[int, ...]
 ) -> dict[str, int]:
-    """An OFM of a shape, which differs in memory if its axes are swapped."""
+    """Draw an OFM of a shape, which differs in memory if its axes are swapped."""
     height, width, depth = shape
     ofm = _Element(int(random.choice([8, 8, 8, 16])), bool(random.integers(2)))
     registers, bricks = _layout(random, "OFM", stored, ofm)
@@ -142,7 +142,7 @@ def _ifm_precision(random: np.random.Generator, ifm: _Element, bricks: int) -> i
 def _window(
     random: np.random.Generator, ifm: _Element, shape: tuple[int, ...], kind: str
 ) -> dict[str, int]:
-    """A kernel and the IFM that it implies."""
+    """Draw a kernel and the IFM that it implies."""
     registers: dict[str, int] = {}
     sizes, stride_bits = [], 0
     pointwise = not random.integers(3)
@@ -175,7 +175,7 @@ def _window(
 
 
 def _operands(random: np.random.Generator, ifm: _Element, shape: tuple[int, ...]) -> dict[str, int]:
-    """Both operands of an elementwise operation: broadcast, scalar, swapped."""
+    """Draw both operands of an elementwise operation: broadcast, scalar, swapped."""
     first, bricks = _layout(random, "IFM", shape, ifm)
     broadcast = int(random.choice([0, 0, 1, 2, 4, 7, 0x80])) | int(random.choice([0, 0x40]))
     other = tuple(1 if broadcast >> bit & 1 else size for bit, size in enumerate(shape))
@@ -195,7 +195,7 @@ def _operands(random: np.random.Generator, ifm: _Element, shape: tuple[int, ...]
 
 
 def _scale(random: np.random.Generator, low: int, high: int) -> int:
-    """A multiplier near 2^30 … 2^31, sometimes any, with a shift as parameter."""
+    """Draw a multiplier near 2^30 … 2^31, sometimes any, with a shift as parameter."""
     if random.integers(8) == 0:
         return int(random.integers(64)) << 32 | int(random.integers(1 << 32))
     return int(random.integers(low, high)) << 32 | int(random.integers(1 << 30, 1 << 31))
@@ -203,7 +203,7 @@ def _scale(random: np.random.Generator, low: int, high: int) -> int:
 
 def _scales(random: np.random.Generator, kind: str) -> dict[str, int]:
     if random.integers(4) == 0:
-        # 1, as Vela writes it for Ethos-U85 and U55; the largest; and 1 1/2.
+        # The scale 1, as Vela writes it for Ethos-U85 and U55; the largest; and 1 1/2.
         return {
             "OFM_SCALE": int(random.choice([1, 31 << 32 | 0x80000001, 0xFFFFFFFF, 1 << 32 | 3]))
         }
@@ -211,11 +211,11 @@ def _scales(random: np.random.Generator, kind: str) -> dict[str, int]:
 
 
 def _scale_records(random: np.random.Generator, channels: int, bias_bytes: int) -> bytes:
-    """Bias, multiplier and shift of each channel, 10 bytes.
+    """Draw bias, multiplier and shift of each channel, 10 bytes.
 
-    In most operations all channels have usual scales: one with another one is enough for the exact
-    path. Others have scales near 1 and above, or biases and multipliers that bring results to the
-    end of 32 bits.
+    In most operations all channels have usual scales, since a single unusual one selects the exact
+    path. Other operations have scales near 1 and above, or biases and multipliers that bring
+    results to the limits of 32 bits.
     """
     low, high = random.choice([(34, 46), (34, 46), (34, 46), (28, 34), (0, 64), (48, 64)])
     bits = 31 if low == 48 else int(random.choice([20, 20, 20, 27, 30, 31]))
@@ -246,7 +246,7 @@ def _taps(registers: dict[str, int]) -> int:
 
 
 def _symbols(registers: dict[str, int], taps: int, depthwise: bool) -> int:
-    """Weights in a stream of ethos-u55-128, padding included."""
+    """Count the weights in a stream of ethos-u55-128, including padding."""
     wide = registers["IFM_PRECISION"] & 0xC
     inputs = 1 if depthwise else up(registers["IFM_DEPTH_M1"] + 1, 16 if wide else 32)
     taps = up(taps, 4) if depthwise else taps

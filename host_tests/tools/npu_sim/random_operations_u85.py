@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random operations for Ethos-U85, with its different and additional registers."""
+"""Makes random operations for Ethos-U85, with its different and additional registers."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from .assembler import U85_DEFAULTS
 
 CONFIG = "ethos-u85-256"
 TABLE_SIGNED, TABLE_UNSIGNED = 4, 1
-_WRAPS = 1 << 12  # clip range: none
+_WRAPS = 1 << 12  # a clip range that does not clip
 _ROUNDINGS = 6
-_MICROBLOCK_DEPTH = 8  # of 2x2x8, which ACC_FORMAT 3 << 8 chooses
-_INPUTS, _TAPS = 64, 10  # that streams of CONV and of DEPTHWISE are padded to
-_WIDE_PADDING = 2  # more taps for each ten, of 16-bit DEPTHWISE
+_MICROBLOCK_DEPTH = 8  # depth of 2x2x8, which ACC_FORMAT 3 << 8 chooses
+_INPUTS, _TAPS = 64, 10  # streams of CONV and DEPTHWISE are padded to these
+_WIDE_PADDING = 2  # additional taps for each ten, of 16-bit DEPTHWISE
 # OFM_PRECISION.transpose, and the axes that become H, W and C in memory.
 _TRANSPOSES = {0: (0, 1, 2), 1: (1, 0, 2), 2: (0, 2, 1), 3: (1, 2, 0), 6: (2, 0, 1), 7: (2, 1, 0)}
 
 
 def arrangement(random: np.random.Generator, shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-    """Bits of OFM_PRECISION that reverse or swap axes, and the shape in memory."""
+    """Draw bits of OFM_PRECISION that reverse or swap axes; returns the shape in memory, too."""
     if random.integers(2):
         return int(random.integers(4)) << 9, shape
     transpose = int(random.choice(list(_TRANSPOSES)))
@@ -27,7 +27,7 @@ def arrangement(random: np.random.Generator, shape: tuple[int, ...]) -> tuple[in
 
 
 def translate(random: np.random.Generator, old: dict[str, int], *, binary: bool) -> dict[str, int]:
-    """The registers of the same operation."""
+    """Translate the registers of an operation."""
     precision = old["OFM_PRECISION"] & 0x3FFF
     rounding = int(random.integers(_ROUNDINGS)) if random.integers(2) else 0
     new = {name: value for name, value in old.items() if name in U85_DEFAULTS}
@@ -53,7 +53,7 @@ def _activation(random: np.random.Generator, old: int, precision: int) -> int:
 
 
 def _input_scale(random: np.random.Generator) -> int:
-    """1, or a multiplier near 2^30 with left and right shifts, in either rounding."""
+    """Draw 1, or a multiplier near 2^30 with left and right shifts, in either rounding."""
     if random.integers(3) == 0:
         return 1
     before, shift = int(random.integers(0, 20)), int(random.integers(28, 33))
@@ -62,7 +62,7 @@ def _input_scale(random: np.random.Generator) -> int:
 
 
 def symbols(registers: dict[str, int], taps: int, depthwise: bool) -> int:
-    """Weights in a stream, padding included."""
+    """Count the weights in a stream, including padding."""
     per_output = up(registers["IFM_DEPTH_M1"] + 1, _INPUTS) * taps
     if depthwise:
         wide = registers["IFM_PRECISION"] & 0xC

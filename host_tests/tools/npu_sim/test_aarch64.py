@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The simulator of AArch64, with its kernels for NEON, equals the plain one of this machine."""
+"""The simulator on AArch64, with kernels for NEON, equals the plain one on this machine."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def program(repo, tmp_path_factory):
-    """Runs operations; compiled for AArch64."""
+    """Compile a program for AArch64 that runs operations."""
     if not (shutil.which(ARCHIVER) and shutil.which(EMULATOR)):
         assert os.environ.get("CI") != "true", f"needs {PACKAGES}"
         pytest.skip(f"needs Debian's {PACKAGES}")
@@ -41,7 +41,7 @@ def program(repo, tmp_path_factory):
 
 
 def packed(operation, memories):
-    """What run_operations.c reads; the memories are where these are."""
+    """Encode operations for run_operations.c, with memories at their present addresses."""
     contents = [operation.stream, *operation.regions]
     yield operation.config.encode().ljust(NAME_SIZE, b"\0") + struct.pack("<I", len(contents))
     for memory, content in zip(memories, contents, strict=True):

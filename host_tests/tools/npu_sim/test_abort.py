@@ -9,7 +9,7 @@ from host_tests.tools.npu_sim.assembler import Stream
 from host_tests.tools.npu_sim.hardware import Hardware, Outcome
 
 _TAPS, _WIDTH, _DEPTH = 8192, 8192, 256
-# Each takes 2^34 steps in a single row.
+# Each operation takes 2^34 steps in a single row.
 _OPERATIONS = {
     "max": ("POOL", 0),
     "average": ("POOL", 1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Adapters at the NPU's ports: what they do to the estimate, and that they change nothing else.
+"""Adapters at the NPU's ports change the estimate, and nothing else.
 
 The stream is that of test_traffic.py, for which Arm publishes the counters of its Fast Model. That
 system has timing adapters, with the values in ADAPTERS.
@@ -12,8 +12,8 @@ from host_tests.tools.npu_sim.hardware import Hardware, Outcome
 from host_tests.tools.npu_sim.test_traffic import FAST_MODEL_CYCLES, counters
 
 SRAM, FLASH = 0, 1  # enum npu_port
-# ExecuTorch's values for Ethos_U55_High_End_Embedded with Shared_Sram (corstone_utils.cmake): each
-# period of 4,000 cycles 4,000 words of 8 bytes, each period of 400 cycles 50 of them.
+# ExecuTorch's values for Ethos_U55_High_End_Embedded with Shared_Sram (corstone_utils.cmake): 4,000
+# words of 8 bytes in each period of 4,000 cycles, and 50 words in each period of 400 cycles.
 ADAPTERS = {SRAM: (8000, 32, 32), FLASH: (1000, 64, 0)}
 SIZE = 1 << 16
 
@@ -23,7 +23,7 @@ def cycles(adapters, memories=()):
 
 
 def copy(config, adapter=(0,), port=SRAM, memories=()):
-    """Cycles of one copy of SIZE bytes by the NPU: both at port M0, the commands at M1."""
+    """Return the cycles of a copy of SIZE bytes at port M0, with commands at M1."""
     stream = Stream(config).defaults(DMA0_DST_REGION=1, DMA0_LEN=SIZE).op("DMA_START").stop()
     with Hardware(config) as device:
         regions = [device.add(SIZE), device.add(SIZE)]
@@ -35,7 +35,7 @@ def copy(config, adapter=(0,), port=SRAM, memories=()):
 
 
 def test_with_arms_adapters_the_cycles_are_near_those_of_arms_fast_model():
-    """The memories themselves take no time: all that is known of the system is in its adapters."""
+    """With Arm's adapters, and memories that take no time, cycles are near Arm's Fast Model's."""
     *moved, taken = counters([], ADAPTERS)
     *without, least = counters([])
     assert taken == pytest.approx(FAST_MODEL_CYCLES, rel=0.03)
@@ -60,13 +60,13 @@ def test_an_adapter_is_in_front_of_its_own_port_only():
 
 @pytest.mark.parametrize("latencies", [(300, 0), (0, 300), (300, 300), (300, 200)])
 def test_a_latency_delays_a_copy_once(latencies):
-    """Reads and writes overlap."""
+    """A latency delays a copy once, since reads and writes overlap."""
     assert copy("ethos-u65-256", (0, *latencies)) == copy("ethos-u65-256") + 300
 
 
 @pytest.mark.parametrize(("latency", "more"), [(40, 0), (100, 0), (130, 30)])
 def test_a_latency_is_the_least_one_not_one_more(latency, more):
-    """As Arm's header says: "minimum latency". A memory that is slower keeps its own."""
+    """A latency is a minimum, as in Arm's header: slower memory keeps its own."""
     memory = [{"millibytes": 1 << 20, "read_latency": 100, "write_latency": 100, "burst": 1}]
     plain = copy("ethos-u55-128", memories=memory)
     assert copy("ethos-u55-128", (0, latency, latency), memories=memory) == plain + more

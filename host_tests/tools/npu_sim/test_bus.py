@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Attributes of an access on the NPU's bus: AXI port, direction, security and privilege."""
+"""Accesses on the NPU's bus have the right port, direction, security and privilege."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class Access:
 
 
 class Bus(Hardware):
-    """Records the attributes of each access; memory from `secure_only` on is for secure ones."""
+    """Records each access; memory from `secure_only` on is for secure accesses only."""
 
     secure_only = None
 
@@ -48,7 +48,7 @@ def run(config, regions=0x5555, reset=0, attributes=(), program=None):
 
 
 def ports(npu):
-    """Port of each access, by type: the stream is fetched first, through QCONFIG 2."""
+    """Return the port of each access, by type; the stream is fetched first, by QCONFIG 2."""
     return [(access.port, access.write) for access in npu.seen]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The library that gives CPU and NPU separate copies of memory, under ASan and UBSan.
+"""Tests the library that gives CPU and NPU separate copies of memory, with ASan and UBSan.
 
 Each test is a TEST() of the C source; the output names those that fail.
 """
@@ -15,11 +15,11 @@ SOURCE = Path(__file__).parent / "c/test_coherence.c"
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tests, linked with the simulator's library."""
+    """Link the tests with the simulator's library."""
     output = tmp_path_factory.mktemp("coherence") / "test_coherence"
     return cbuild.link(output, "address", [str(SOURCE), "check.c"], cbuild.SIM)
 
 
 def test_coherence(program: Path) -> None:
-    """All tests of the C source."""
+    """All tests of the C source pass."""
     cbuild.run([program, *cbuild.names(str(SOURCE))])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Cycles of the MAC array compared with Vela's own function for Ethos-U55 and U65.
+"""Compares cycles of the MAC array with Vela's own function for Ethos-U55 and U65.
 
-Vela is given output units and memories that take no time, and OFMs of whole blocks, so that its
-sum is that of the MAC array. The project's additions are tested in test_traffic.py.
+Vela gets output units and memories that take no time, and OFMs of whole blocks, so that its sum
+is that of the MAC array alone. test_traffic.py tests the project's additions.
 """
 
 import itertools
@@ -38,7 +38,7 @@ CONFIGS = ("ethos-u55-32", "ethos-u55-64", "ethos-u55-128", "ethos-u55-256", "et
 
 
 def simulated(config: str, layer: Layer, wide: bool) -> int:
-    """The simulator's result."""
+    """Return the simulator's result."""
     layer = replace(layer, weights=0 if layer.op == "POOL" else 16 * (symbols(layer) // 16 + 4))
     layer = replace(layer, scales=10 * layer.ofm[2] + 16 - 10 * layer.ofm[2] % 16)
     commands = Stream(config).defaults().set(**registers(layer, 0)).set(ACC_FORMAT=int(wide))
@@ -53,7 +53,7 @@ def simulated(config: str, layer: Layer, wide: bool) -> int:
 
 
 def expected(config: str, layer: Layer, wide: bool, monkeypatch) -> float:
-    """Vela's result."""
+    """Return Vela's result."""
     arch = create_default_arch(Accelerator(config))
     arch.output_cycles_per_elem = (0,) * 8
     arch.activation_cycles_per_elem = (0,) * 3
@@ -69,7 +69,7 @@ def expected(config: str, layer: Layer, wide: bool, monkeypatch) -> float:
     query.config.ofm_block = Shape4D(1, *layer.block)
     query.config.acc_type = vela.SHRAMElements.Acc40 if wide else vela.SHRAMElements.Acc32
     total = float(vela._estimate_conv_cycles(arch, Op.Conv2D, None, query))
-    # Its output part is at least a quarter of a block, and added once.
+    # Vela's output part is at least a quarter of a block, and added once.
     blocks = query.ofm_shape.div_round_up(query.config.ofm_block).elements()
     return total * blocks / (blocks + 0.25)
 
@@ -77,7 +77,7 @@ def expected(config: str, layer: Layer, wide: bool, monkeypatch) -> float:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("config", CONFIGS)
 def test_the_mac_array_takes_as_long_as_vela_says(config, kind, monkeypatch) -> None:
-    """In a plane, in a line, and where each step waits for the previous one."""
+    """The MAC array takes Vela's cycles in planes, lines, and where steps wait for others."""
     for wide, (ofm, block) in itertools.product((False, True), (PLANE, LINE, SMALLEST)):
         layer = replace(KINDS[kind], ofm=ofm, block=block)
         found = simulated(config, layer, wide)

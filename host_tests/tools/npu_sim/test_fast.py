@@ -43,7 +43,7 @@ def build(repo):
 
 @pytest.fixture(scope="module")
 def fast_libraries(build, npu_library):
-    """The simulator with all of this machine's features, or sanitized; with AVX2 alone; without."""
+    """Build the simulator with all of this machine's features, or sanitized; AVX2 alone; none."""
     here = Path(os.environ.get("ETHOSU_NPU_LIBRARY", npu_library))
     return {"as it is": here} | (
         {} if SANITIZED else {name: build(name) for name in ("avx2", "portable")}
@@ -59,7 +59,7 @@ def plain_library(build):
 def run_all(fast_libraries, plain_library, monkeypatch):
     """Run an operation on each fast model and on the plain one: outcome, memory, cycles, log.
 
-    All are the same; returns the plain model's.
+    All must be equal; returns the plain model's.
     """
 
     def one(library, operation):
@@ -83,13 +83,13 @@ def run_all(fast_libraries, plain_library, monkeypatch):
 @each_seeds
 @pytest.mark.parametrize(("config", "kind"), OPERATIONS)
 def test_operations_equal_the_plain_model(run_all, config, kind, seeds):
-    """Every operation is one that the simulator accepts."""
+    """Random operations, all of which the simulator accepts, equal the plain model's."""
     for seed in seeds:
         assert run_all(make(kind, seed, config))[0] is Outcome.STOPPED, f"{kind} seed {seed}"
 
 
 def joins_rows_over_its_ifm(registers):
-    """Could it compute several rows together, although its OFM overwrites its IFM?"""
+    """Whether an operation could compute rows together although its OFM overwrites its IFM."""
     return (
         registers.get("OFM_REGION") == 0
         and registers["KERNEL_WIDTH_M1"] == registers["KERNEL_HEIGHT_M1"] == 0
@@ -98,7 +98,7 @@ def joins_rows_over_its_ifm(registers):
     )
 
 
-# The first seeds from 1000 on with such an operation: the search would take longer than the test.
+# The first seeds from 1000 on with such an operation; a search takes longer than the test.
 # fmt: off
 OVER_ITS_IFM = {
     CONFIG: (
@@ -113,7 +113,7 @@ OVER_ITS_IFM = {
 
 @pytest.mark.parametrize("config", OVER_ITS_IFM)
 def test_rows_are_read_before_they_are_overwritten(run_all, config):
-    """Later rows of the IFM have what was written to earlier rows of the OFM."""
+    """Later rows of the IFM must have what earlier rows of the OFM wrote, as without joining."""
     for seed in OVER_ITS_IFM[config][: len(SEEDS)]:
         operation = make("CONV", seed, config)
         assert joins_rows_over_its_ifm(operation.description), f"look for another seed than {seed}"
@@ -121,7 +121,7 @@ def test_rows_are_read_before_they_are_overwritten(run_all, config):
 
 
 def repeat(operation, scales):
-    """OFMs of the operation with different scales at the same place, on one NPU."""
+    """Return OFMs of an operation with different scales at the same place, on one NPU."""
     with Hardware(operation.config) as device:
         stream = device.add(operation.stream, writable=False)
         memories = [device.add(content) for content in operation.regions]
@@ -138,7 +138,7 @@ def repeat(operation, scales):
 @pytest.mark.parametrize("config", [CONFIG, u85.CONFIG])
 @pytest.mark.parametrize("kind", ["CONV", "DEPTHWISE"])
 def test_changed_scales_take_effect(fast_libraries, plain_library, monkeypatch, config, kind):
-    """They are kept with the weights, which are still the same."""
+    """Changed scales take effect, although they are cached with the unchanged weights."""
     random = np.random.default_rng(1)
     for seed in SEEDS:
         operation = make(kind, seed, config)
@@ -173,7 +173,7 @@ def damage(config, stream, random):
 @each_seeds
 @pytest.mark.parametrize(("config", "kind"), OPERATIONS)
 def test_damaged_operations_equal_the_plain_model(run_all, config, kind, seeds):
-    """Whatever the operations do now, and however they end."""
+    """Damaged operations equal the plain model's, whatever they do."""
     outcomes = set()
     for seed in seeds:
         operation = make(kind, seed, config)
@@ -185,7 +185,7 @@ def test_damaged_operations_equal_the_plain_model(run_all, config, kind, seeds):
 @each_seeds
 @pytest.mark.parametrize(("config", "kind"), OPERATIONS)
 def test_memory_that_ends_too_early_is_the_same_fault(run_all, config, kind, seeds):
-    """Truncate a region: the NPU does not see anything past its end."""
+    """A truncated region gives the same fault in the fast and plain models."""
     faults = 0
     for seed in seeds:
         operation = make(kind, seed, config)
@@ -197,7 +197,7 @@ def test_memory_that_ends_too_early_is_the_same_fault(run_all, config, kind, see
 
 @dataclass(frozen=True)
 class Step:
-    """What one run has that others do not."""
+    """The differences of a run from others."""
 
     stream: bytes
     regions: list[bytes] | None = None
@@ -210,7 +210,7 @@ COUNTED = (0x30, 0x40, 0x50, 0x82)  # MAC_ACTIVE, AO_ACTIVE, WD_ACTIVE, beats re
 
 
 def run_steps(config, regions, steps):
-    """All that can be seen of each step, which is run twice on the same NPU."""
+    """Run each step twice on the same NPU; returns everything observable."""
     seen = []
     page = 0x1000 * ("u85" in config)
     with Hardware(config) as device:
@@ -245,7 +245,7 @@ def run_steps(config, regions, steps):
 
 @pytest.fixture
 def run_sequence(fast_libraries, plain_library, monkeypatch):
-    """Run steps on each fast model and on the plain one, which are the same; their outcomes."""
+    """Run steps on each fast and the plain model, which must be equal; returns outcomes."""
 
     def run(config, regions, *steps):
         results = []
@@ -263,7 +263,7 @@ def run_sequence(fast_libraries, plain_library, monkeypatch):
 @each_seeds
 @pytest.mark.parametrize(("config", "kind"), OPERATIONS)
 def test_an_operation_is_what_its_registers_say_now(run_sequence, config, kind, seeds):
-    """Decoded operations are kept: one register changes, then the data, then both back."""
+    """Changes of a register or of data take effect, although decoded operations are cached."""
     for seed in seeds[::3]:
         random = np.random.default_rng(seed)
         first, other = make(kind, seed, config), make(kind, seed + 60, config)
@@ -284,7 +284,7 @@ def test_an_operation_is_as_fast_as_memories_and_ports_are_now(run_sequence):
         return lambda device: device.set_memories(memories)
 
     def at_ifm(device):
-        """A slow memory that has only the first byte of the IFM's region."""
+        """Return a slow memory that has only the first byte of the IFM's region."""
         place = {"start": device.memories[1].address, "size": 1}
         assert device.set_memories([fast, slow | place])
 
@@ -303,7 +303,7 @@ def test_an_operation_is_as_fast_as_memories_and_ports_are_now(run_sequence):
 
 
 def test_a_kept_operation_is_that_of_its_command(run_sequence):
-    """Two commands with the same registers and parameter."""
+    """A cached operation is not used for another command with the same registers."""
     steps = [
         Step(Stream(CONFIG).defaults().op(name, 0).stop())
         for name in ("POOL", "ELEMENTWISE", "POOL")
@@ -313,7 +313,7 @@ def test_a_kept_operation_is_that_of_its_command(run_sequence):
 
 
 def test_a_kept_operation_needs_its_registers_after_a_reset(run_sequence):
-    """A register that was never set is not the same as one that was set to 0."""
+    """After a reset, a cached operation is not used: unset registers differ from 0."""
     others = {name: value for name, value in U85_DEFAULTS.items() if name != "OFM_ZERO_POINT"}
 
     def stream(last):
@@ -326,7 +326,7 @@ def test_a_kept_operation_needs_its_registers_after_a_reset(run_sequence):
 
 
 def test_a_kept_operation_needs_its_table_after_a_reset(run_sequence):
-    """The registers are the same, but the copy went into another table."""
+    """A cached operation is not used after a reset if the copy went into another table."""
 
     def stream(slot):
         copy = Stream(CONFIG).defaults(ACTIVATION=17, OFM_PRECISION=0x100, IFM_PRECISION=0)
@@ -340,7 +340,7 @@ def test_a_kept_operation_needs_its_table_after_a_reset(run_sequence):
 
 
 def test_a_kept_operation_needs_its_accumulators(run_sequence):
-    """The registers are the same, but the operation before it left others, or none."""
+    """A cached operation is not used if the previous one left other accumulators, or none."""
     leave, keep = 0x340, 0x310
 
     def stream(left, width):
@@ -355,7 +355,7 @@ def test_a_kept_operation_needs_its_accumulators(run_sequence):
 
 
 def test_a_kept_operation_needs_its_chaining_buffer(run_sequence):
-    """The registers are the same, but the operation before it did not write the buffer."""
+    """A cached operation is not used if the previous one did not write the chaining buffer."""
     chained, stored = 0x8101, 0x101
 
     def stream(first):
@@ -369,7 +369,7 @@ def test_a_kept_operation_needs_its_chaining_buffer(run_sequence):
 
 
 def test_more_operations_than_are_kept(run_sequence):
-    """Each place is taken by two operations of a stream, and by those of another."""
+    """More operations than the cache holds are right, in one stream and in two."""
 
     def stream(first):
         made = Stream(CONFIG).defaults()
@@ -393,14 +393,14 @@ def test_a_kept_branch_is_checked_against_this_stream(run_sequence):
 
 
 def of_one_pixel(operation):
-    """The operation with an OFM of one pixel, and the same weights."""
+    """Return the operation with an OFM of one pixel, and the same weights."""
     settings = Stream(operation.config).set(OFM_WIDTH_M1=0, OFM_HEIGHT_M1=0).bytes()
     return operation.stream[:-8] + settings + operation.stream[-8:]
 
 
 @pytest.mark.parametrize("config", [CONFIG, u85.CONFIG])
 def test_one_pixel_and_many_share_weights(run_sequence, config):
-    """Weights for one pixel are packed as bytes if all fit; both are found by the same streams."""
+    """Weights for one pixel, packed as bytes, and for many share a stream without confusion."""
     outcomes = []
     for seed in SEEDS:
         operation = make("CONV", seed, config)
@@ -410,14 +410,14 @@ def test_one_pixel_and_many_share_weights(run_sequence, config):
 
 
 def kernels(library):
-    """The kernels for this machine, by name."""
+    """Return the kernels for this machine, by name."""
     ffi, functions = internal("arithmetic/dot.h", library)
     table = functions.npu_dot_kernels[0 : functions.npu_dot_kernel_count]
     return {ffi.string(each.name).decode(): each.run for each in table if each.supported()}
 
 
 def dot(kernel, rows, pairs, weights, *sizes):
-    """Sums of a kernel, for runs of so many pairs: those of pixels, or of bricks of one pixel."""
+    """Run a kernel for runs of this many pairs, of pixels or of one pixel's bricks."""
     ffi, _ = internal("arithmetic/dot.h")
     runs = [(ffi.from_buffer("int16_t[]", row), n) for row, n in zip(rows, pairs, strict=True)]
     given = ffi.from_buffer(f"{weights.dtype}_t[]", weights)

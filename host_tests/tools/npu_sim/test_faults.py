@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Faults by name (npu_faults.h): each happens as often as requested, and as on silicon.
+"""Each fault of npu_faults.h happens as often as requested, and as on silicon.
 
-The driver's tests inject them into whole inferences; these check their effect on registers.
+The driver's tests inject faults into whole inferences; these check their effect on registers.
 """
 
 import pytest

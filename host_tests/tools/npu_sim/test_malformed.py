@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Malformed streams: a parse error and a log line that identifies it, before memory is touched."""
+"""Malformed streams give a parse error and a log line before memory is touched."""
 
 import pytest
 
@@ -142,5 +142,5 @@ def test_a_malformed_stream_is_refused(config):
         assert words in "".join(run.log)
         assert not operation or f"NPU_OP_{operation}" in run.log[-1]
         assert run.status & npu.STATUS_PARSE_ERROR and run.status & npu.STATUS_IRQ
-        # A DMA to the tables reads its source first; otherwise only the stream was read.
+        # A DMA to the tables reads its source first; in other cases only the stream was read.
         assert run.accesses <= (2 if words == "outside the tables" else 1)

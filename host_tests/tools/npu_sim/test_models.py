@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The one operator that is not exact: how far TFLite's LSTM is from the reference."""
+"""TFLite's LSTM, the only inexact operator, stays within its bound."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from ethosu_tools.sim.simulation import Simulation
 
 @pytest.mark.parametrize("npu", [f"ethos-u{n}" for n in ("55-128", "65-512", "85-128", "85-1024")])
 def test_lstm(case_of, compiled, shared_models, npu):
-    """TFLite's LSTM has its own tanh and sigmoid; the bound is in tools/npu_sim/README.md."""
+    """The LSTM differs by no more than the bound in tools/npu_sim/README.md."""
     model = shared_models / "trained_lstm_int8.tflite"
     case, differences = case_of(model, 40), []
     with Simulation(compiled(model, npu)) as simulation:

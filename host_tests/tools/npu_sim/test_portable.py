@@ -4,7 +4,7 @@
 import re
 import subprocess
 
-# That compiler has no 128-bit integers, and its C library hides the 64-bit formats.
+# A 32-bit compiler has no 128-bit integers, and its C library hides the 64-bit formats.
 STAND_INS = ["-D__int128=long long", *(f'-DPRI{kind}64="ll{kind}"' for kind in "dux")]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion", "-Wno-format"]
 
@@ -39,7 +39,7 @@ def test_a_lossy_conversion_is_detected(tmp_path):
 
 
 def test_no_target_of_a_function_is_forgotten(repo):
-    """GCC 13 and 14 forget a target in front of optimize() when they optimise less than -O2."""
+    """Targets of functions are kept, which GCC 13 and 14 forget before optimize() below -O2."""
     attributes = re.compile(r"__attribute__\(\((.*)\)\)")
     found = [
         words

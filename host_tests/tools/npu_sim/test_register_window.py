@@ -27,7 +27,7 @@ WRITABLE = {
     **{0x080 + 4 * i: WORD for i in range(16)},  # BASEP0..7
     0x140: 0x3F,  # CLKFORCE
 }
-# Those that are not on all families, or differ.
+# Registers that some families lack, or that differ.
 AXI_LIMITS = {"ethos-u55-128": 0x0F1F00F3, "ethos-u65-512": 0x1F3F00F3}
 U85_WRITABLE = {
     0x038: 0x3F,  # POWER_CTRL
@@ -100,7 +100,7 @@ def test_reset_takes_over_privilege_and_security(device, state):
 
 
 def test_a_run_takes_its_registers_when_it_starts(device):
-    """Writes while it runs take effect in the next run."""
+    """Writes to registers during a run take effect in the next run."""
     stream = device.add(Stream().defaults().op("IRQ").op("POOL", 1).stop())
     room = [device.add(bytes(range(64))), device.add(64), device.add(64)]
     device.start(stream, [room[0].address, room[1].address])
@@ -125,7 +125,7 @@ def test_the_read_pointer_is_past_the_executed_command(device):
 
 
 def test_base_pointers_have_as_many_bits_as_addresses():
-    """An Ethos-U55 ignores the upper words."""
+    """Base pointers have as many bits as addresses; an Ethos-U55 ignores the upper words."""
     stream = Stream().defaults().op("POOL", 1).stop()
     for config, outcome in zip(CONFIGS, (Outcome.STOPPED, Outcome.BUS_ERROR), strict=True):
         with Hardware(config) as device:

@@ -163,7 +163,7 @@ def counted(
     config: str = "ethos-u55-128",
     regions: int = 0,
 ) -> list[int]:
-    """Registers after a stream ran with others set before; the last is its cycle count."""
+    """Set registers and run a stream; returns counters, the last of which counts cycles."""
     with Hardware(config) as device:
         for register, value in setup.items():
             device.write(register, value)
@@ -219,7 +219,7 @@ def test_performance_registers_hold_what_is_written():
 
 
 def test_performance_counters_of_one_axi_channel():
-    """PMCAXI_CHAN selects the channel whose traffic counts: DMA reads and IFM reads differ."""
+    """PMCAXI_CHAN selects the channel that counts, as DMA reads and IFM reads show."""
 
     def beats(channel: int) -> int:
         stream = Stream().defaults(DMA0_LEN=1024).op("DMA_START")
@@ -237,7 +237,7 @@ CYCLE, IDLE, ACTIVE, READ_BEAT, MAC_ACTIVE = 0x11, 0x20, 0x23, 0x82, 0x30
     ("start", "stop", "counts"),
     [
         *((0, 0, True), (ACTIVE, 0, True), (ACTIVE, IDLE, True), (CYCLE, 0, True)),
-        # A stream that computes nothing: what never begins, and what ends before time passes.
+        # Events in a stream that computes nothing: none begins, or it ends before time passes.
         *((MAC_ACTIVE, 0, False), (IDLE, 0, False), (0, READ_BEAT, False)),
     ],
 )
@@ -249,7 +249,7 @@ def test_the_cycle_counter_starts_and_stops_by_events(start, stop, counts):
 
 
 def test_a_job_ends_with_the_npu_idle():
-    """So that its stop event also holds for the next job, until the start event."""
+    """A job ends with the NPU idle, so that the stop event holds until the next start event."""
     with Hardware("ethos-u55-128") as device:
         setup = {Register.PMCR: 1, Register.PMCNTENSET: 1 << 31, PMCCNTR_CFG: IDLE << 16}
         for register, value in setup.items():
@@ -265,7 +265,7 @@ def test_a_job_ends_with_the_npu_idle():
         assert seen[0] == seen[1] > 0
 
 
-# Ethos-U85 has the registers of the PMU one page further on.
+# The PMU's registers of Ethos-U85 are one page higher.
 PAGE = 0x1000
 SRAM, EXT = 0x80, 0x180
 PORTS = {"ethos-u85-256": (2, 1), "ethos-u85-2048": (4, 2)}
@@ -274,7 +274,7 @@ PORTS = {"ethos-u85-256": (2, 1), "ethos-u85-2048": (4, 2)}
 @pytest.mark.parametrize("config", PORTS)
 @pytest.mark.parametrize("regions", [0x0000, 0x5555], ids=["sram", "ext"])
 def test_the_events_of_a_port_add_up_to_those_of_all(config, regions):
-    """Both directions; what the product lacks is 0."""
+    """Events of the ports add up to the total, in both directions; missing ones are 0."""
     both = (SRAM, 0x200, 4, PORTS[config][0]), (EXT, 0x280, 2, PORTS[config][1])
     for event in (0x2, 0x7, 0x0, 0x4):
         for total, first, numbers, ports in both:
@@ -296,7 +296,7 @@ U5X, U85 = 1, 2
 
 
 def events_of(family: int) -> dict[str, int]:
-    """The events of a family, by name: those of Arm's driver."""
+    """Return the events of a family in Arm's driver, by name."""
     macros = "#define ETHOSU_EXT_PMU_EVENT(name, number, families) name number families;\n"
     source = macros + (DRIVER / "ethosu_pmu_events.def").read_text()
     command = ["cc", "-E", "-P", "-x", "c", "-"]
@@ -311,7 +311,7 @@ def events_of(family: int) -> dict[str, int]:
 
 
 def counted_numbers() -> dict[str, int]:
-    """Numbers that the simulator counts, by their names in pmu.h."""
+    """Return the numbers of events that the simulator counts, by their names in pmu.h."""
     text = (REPO / "tools/npu_sim/core/pmu.h").read_text()
     return {name: int(number, 0) for name, number in re.findall(r"NPU_(\w+) = (0x\w+)", text)}
 
@@ -354,7 +354,7 @@ def test_the_page_lists_the_events_that_are_counted():
 
 
 def test_commands_of_arms_header_that_vela_never_writes():
-    """User-defined registers, sizes of rows that Ethos-U55 ignores, and waits for up to 15."""
+    """Commands of Arm's header that Vela never writes are accepted, such as waits for up to 15."""
     for config in ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256"):
         stream = Stream(config).set(**{f"USER_DEFINED{i}": i for i in range(8)})
         stream.set(DMA0_SIZE0=2, DMA0_SIZE1=3).op("DMA_WAIT", 3 if "u85" in config else 15)

@@ -65,7 +65,7 @@ def test_scaling_is_exact(multiplier, mode):
 
 
 def test_the_modes_differ_where_they_should():
-    """-0.5, 0.5 and values that double rounding lifts over a tie."""
+    """The modes differ for -0.5, 0.5 and values that double rounding lifts over a tie."""
     assert [scale(-1, 1, 1, m) for m in (TRUNCATE, NATURAL)] == [0, 0]
     assert [scale(-3, 1, 1, m) for m in (TRUNCATE, NATURAL)] == [-1, -1]
     assert scale(13514, 0x5F5B1E16, 34, DOUBLE) == 1259

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Repeats tests with the simulator under the address and undefined-behaviour sanitizers.
 
-Run as a program it runs the models of a folder; only the sanitizers check the result.
+As a program, this runs the models of a folder; only the sanitizers check the result.
 """
 
 import contextlib
@@ -33,13 +33,13 @@ def runtime(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def environment(repo: Path) -> dict[str, str]:
-    """With the sanitized libraries in place of the usual ones."""
+    """Return an environment with the sanitized libraries in place of the usual ones."""
     sharing.make("tools/npu_sim", "sanitize")
     sharing.make("tools/sim_host", "SANITIZE=address")
     return {
         **os.environ,
         "LD_PRELOAD": f"{runtime('libasan.so')} {runtime('libubsan.so')}",
-        "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter's own
+        "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter itself leaks
         "ETHOSU_NPU_LIBRARY": str(repo / "build/npu_sim/address/libnpu_sim.so"),
         "ETHOSU_SIM_LIBRARY": str(repo / "build/sim_host/address/libethosu_sim.so"),
     }
@@ -66,7 +66,7 @@ def test_clean_under_sanitizers(environment, repo, suites):
 
 
 def test_graphs_of_each_operator_are_clean_under_sanitizers(environment, repo):
-    """host_tests/generator compares their results."""
+    """Graphs of each operator run without a finding; host_tests/generator compares results."""
     folder = str(corpus(GRAPHS_SHORT) / "models")
     ran = run(environment, repo, "host_tests.tools.npu_sim.test_sanitized", folder)
     assert int(ran) > 2 * GRAPHS_SHORT
@@ -76,7 +76,7 @@ def main(folder: Path) -> None:
     random = np.random.default_rng(1)
     runs = 0
     for path in sorted(folder.iterdir()):
-        # Operators that the CPU lacks are rejected; an index outside its table is a fault.
+        # Operators without a CPU kernel are rejected; an index outside its table is a fault.
         with contextlib.suppress(InputError), Simulation(path) as simulation:
             for fill in (None, 0x7F, 0x80, 0):
                 for tensor in simulation.inputs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Speed of the simulator and of an emulated board; `pytest -s -m slow` on this file prints it.
+"""Measures the simulator's and an emulated board's speed, which `pytest -s -m slow` prints.
 
 Times are not repeatable on a busy machine, but ratios are: inferences of ours and of LiteRT's
 alternate in this process, each on one thread, and the least CPU time of many rounds counts. No
@@ -29,7 +29,7 @@ PAIRS = 15
 ROUND_S = 0.002
 SAMPLE_S = 0.01
 
-# Its DMA controller is as slow as the bus that it models, so the CPU copies.
+# The DMA controller is as slow as the modelled bus, so the CPU copies.
 ON_BOARD = """\
 import dma, time
 dma.enable(False)
@@ -43,12 +43,12 @@ def _seconds(count):
 
 
 def seconds(step, inputs, count, timer=time.perf_counter):
-    """One inference, of so many."""
+    """Return the time of one of so many inferences."""
     return timeit.timeit(lambda: step(inputs), timer=timer, number=count) / count
 
 
 def least_seconds(steps, inputs):
-    """The least CPU times of steps that alternate, in this thread."""
+    """Return the least CPU times of alternating steps in this thread."""
 
     def cpu_seconds(step, count):
         return seconds(step, inputs, count, time.thread_time)
@@ -68,7 +68,7 @@ def own_model(folder, name):
 
 @pytest.fixture(scope="module", params=OWN_MODELS)
 def mobilenet(request, tmp_path_factory):
-    """The project's own models with 300 million MACs, before and after compiling."""
+    """Return the project's models with 300 million MACs, before and after compiling."""
     folder = tmp_path_factory.mktemp("mobilenet")
     model, compiled = own_model(folder, request.param), folder / "compiled.tflite"
     estimate = vela.compile_model(model, "ethos-u55-256", compiled)["vela_estimate"]

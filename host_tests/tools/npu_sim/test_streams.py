@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Malformed streams: each ends in the right fault and a log line that identifies the error."""
+"""Malformed streams end in the right fault, with a log line that identifies the error."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def run(stream: bytes, config: str = "ethos-u55-128"):
 
 
 def test_command_table_equals_velas():
-    """Every command known to Vela, by its code and name; and those of Arm's header for users."""
+    """The command table has Vela's commands by code and name, and Arm's user-defined ones."""
     expected = {c.value: c.name for c in vela_registers.cmd0}
     expected |= {c.value | PAYLOAD: c.name for c in vela_registers.cmd1}
     expected |= {PAYLOAD | 0xA0 + i: f"NPU_SET_USER_DEFINED{i}" for i in range(8)}
@@ -26,7 +26,7 @@ def test_command_table_equals_velas():
     assert list(npu.commands()) == sorted(expected), "the simulator searches the table by code"
 
 
-# Operations with registers for which they succeed, without weights.
+# Operations without weights, with registers for which they succeed.
 COMPLETE = {
     "conv": (("CONV", 0), {"OFM_PRECISION": 1}),
     "depthwise": (("DEPTHWISE", 0), {"OFM_PRECISION": 1}),
@@ -89,7 +89,7 @@ def test_base_pointers_are_aligned():
 
 
 def test_strided_dma_of_u65():
-    """2D: 3 rows of 16 bytes, 16 bytes apart; 3D: 2 planes of that, 32 bytes apart."""
+    """Strided DMA copies 3 rows, 16 bytes apart, and in 3D 2 planes, 32 bytes apart."""
     source = np.arange(96, dtype=np.uint8)
     registers = {"DMA0_SIZE0": 3, "DMA0_SIZE1": 2, "DMA0_SKIP0": 16, "DMA0_SKIP1": 32}
     for mode, planes in ((0x200, 1), (0x400, 2)):
@@ -123,7 +123,7 @@ def test_a_fault_names_command_offset_operation_operand_and_address():
     assert line.startswith(f"command {index} at 0x{offset:x}: NPU_OP_ELEMENTWISE IFM read of ")
 
 
-# Where the tables are in the NPU's internal memory, and a function that uses the first.
+# Address of the tables in the NPU's internal memory, and a function that uses the first.
 TABLES = {
     "ethos-u55-128": (22 * 1024, 16),
     "ethos-u65-512": (46 * 1024, 16),
@@ -132,7 +132,7 @@ TABLES = {
 
 
 def jobs(config: str, *streams: Stream) -> tuple[list[Outcome], list[str]]:
-    """Outcomes of streams that run one after the other on the same NPU, and its log."""
+    """Run streams in sequence on the same NPU; returns outcomes, and the log."""
     with npu.Hardware(config) as device:
         bases = [device.add(content).address for content in ROOM]
         outcomes = []
@@ -145,7 +145,7 @@ def jobs(config: str, *streams: Stream) -> tuple[list[Outcome], list[str]]:
 
 @pytest.mark.parametrize("config", TABLES)
 def test_registers_do_not_outlive_a_job(config):
-    """A chip keeps them, so that results would depend on what ran before."""
+    """Registers are undefined after a job; a chip keeps them, so results would depend on it."""
     first = Stream(config).defaults().op("POOL", 1)
     outcomes, log = jobs(config, first, Stream(config).op("POOL", 1))
     assert outcomes == [Outcome.STOPPED, Outcome.PARSE_ERROR]
@@ -155,7 +155,7 @@ def test_registers_do_not_outlive_a_job(config):
 @pytest.mark.parametrize("config", TABLES)
 @pytest.mark.parametrize("missing", [256, 16])
 def test_tables_do_not_outlive_a_job(config, missing):
-    """Also the last 16 bytes of one."""
+    """Tables are undefined after a job, including the last 16 bytes of one."""
     address, function = TABLES[config]
     streams = [
         Stream(config)

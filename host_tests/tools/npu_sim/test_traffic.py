@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Memory traffic and cycles of the NPU, compared with the counters of Arm's Fast Model.
+"""Compares memory traffic and cycles of the NPU with the counters of Arm's Fast Model.
 
-Arm publishes them for kws_micronet_m, compiled for Ethos-U55-128 (docs/use_cases/kws.md of the
+Arm publishes counters for kws_micronet_m, compiled for Ethos-U55-128 (docs/use_cases/kws.md of the
 evaluation kit), in beats of 8 bytes. The stream here has the same operations in the same blocks,
-written by hand; the values of its weights do not matter, only their length.
+written by hand; only the weights' length matters, not their values.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from host_tests.tools.npu_sim.hardware import Hardware, Outcome, Register
 from host_tests.tools.npu_sim.random_operations_u85 import up
 
 FAST_MODEL_READ, FAST_MODEL_WRITTEN, FAST_MODEL_CYCLES = 132_130, 48_252, 414_172
-# At port M1, without the 2,416 bytes of the published stream's commands.
+# Beats read at port M1, without the 2,416 bytes of the published stream's commands.
 FAST_MODEL_CONSTANTS = 17_544 - 2_416 // 8
 NHCWB16 = 1 << 6
 PART_KERNEL = 1 << 2
@@ -42,7 +42,7 @@ class Layer:
 
 
 def separable(wide: int, narrow: int) -> list[Layer]:
-    """Three of the network's layers: 3x3 depthwise, then 1x1 in two parts."""
+    """Return three layers of the network: 3x3 depthwise, then 1x1 in two parts."""
     small, block = (25, 5, 140), (14, 6, 16)
     return [
         Layer("DEPTHWISE", small, block, 140, 1488, 1408, (3, 3), 0, (1,) * 4, blockdep=1),
@@ -71,7 +71,7 @@ LAYERS = [
 
 
 def symbols(layer: Layer) -> int:
-    """Weights in the stream of a layer, padding included."""
+    """Count the weights in the stream of a layer, including padding."""
     height, width = layer.kernel
     inputs = 1 if layer.op == "DEPTHWISE" else up(layer.inputs, 8 if layer.stride & 4 else 32)
     taps = height * width
@@ -80,14 +80,14 @@ def symbols(layer: Layer) -> int:
 
 
 def constants(layer: Layer) -> bytes:
-    """Weights, padded with the end-of-stream marker, then scales."""
+    """Return weights, padded with the end-of-stream marker, then scales."""
     weights = bytes(mlw_codec.encode([0] * symbols(layer))) if layer.weights else b""
     assert len(weights) <= layer.weights
     return weights.ljust(layer.weights, b"\xff") + bytes(layer.scales)
 
 
 def strides(prefix: str, width: int, depth: int, format_: int) -> dict[str, int]:
-    """Registers of a feature map's layout."""
+    """Return the registers of a feature map's layout."""
     bricks = up(depth, 16)
     if format_:
         return {f"{prefix}_STRIDE_X": 16, f"{prefix}_STRIDE_C": 16 * width,
@@ -96,7 +96,7 @@ def strides(prefix: str, width: int, depth: int, format_: int) -> dict[str, int]
 
 
 def registers(layer: Layer, weights: int) -> dict[str, int]:
-    """All registers of a layer; its weights are at an offset in their region."""
+    """Return all registers of a layer, with its weights at an offset in their region."""
     height, width, depth = layer.ofm
     columns = (width - 1) * (2 if layer.stride & 1 else 1) + layer.kernel[1]
     columns -= layer.padding[1] + layer.padding[2]
@@ -120,11 +120,11 @@ def registers(layer: Layer, weights: int) -> dict[str, int]:
     }  # fmt: skip
 
 
-BUFFER = 1 << 18  # where weights are copied to, in the region of the tensors
+BUFFER = 1 << 18  # weights are copied to this offset in the region of the tensors
 
 
 def stream_and_flash() -> tuple[bytes, bytes]:
-    """The whole network: its commands, and its constants."""
+    """Return the commands and constants of the whole network."""
     commands, flash = Stream("ethos-u55-128").defaults(), b""
     for layer in LAYERS:
         data = constants(layer)
@@ -150,7 +150,7 @@ CORSTONE_300 = [
 def counters(
     memories: list[dict[str, int]], adapters: Mapping[int, tuple[int, ...]] | None = None
 ) -> list[int]:
-    """Beats read and written at port M0, those read at M1 except commands, and the cycles."""
+    """Return beats read and written at M0, beats read at M1 without commands, and cycles."""
     stream, flash = stream_and_flash()
     with Hardware("ethos-u55-128") as device:
         assert device.set_memories(memories)

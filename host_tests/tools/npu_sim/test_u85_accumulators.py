@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Accumulators kept between operations of Ethos-U85, and weights that come from IFM2."""
+"""Tests accumulators kept between operations of Ethos-U85, and weights from IFM2."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INT32 = 0x9
 
 
 def registers(**more: int) -> dict[str, int]:
-    """A 1x1 convolution of three pixels to int32, neither scaled nor clamped."""
+    """Return registers of a 1x1 convolution of three pixels to int32, without scale or clamp."""
     row = OUTPUTS * PIXELS * 4
     return {
         "IFM_DEPTH_M1": INPUTS - 1, "IFM_STRIDE_X": INPUTS, "IFM_STRIDE_Y": PIXELS * INPUTS,
@@ -29,7 +29,7 @@ def registers(**more: int) -> dict[str, int]:
 
 
 def run(stream: Stream, inputs: np.ndarray, weights: np.ndarray, ifm2: np.ndarray) -> np.ndarray:
-    """The int32 OFM; weights [n] are consecutive streams, the bias of channel c is c."""
+    """Return the int32 OFM; weights [n] are consecutive streams, the bias of channel c is c."""
     scales = b"".join(struct.pack("<iIBB", channel, 1, 0, 0) for channel in range(OUTPUTS))
     streams = b"".join(encode(each, "raw") for each in weights)
     regions = [inputs.tobytes(), bytes(4 * OUTPUTS * PIXELS), streams, scales, ifm2.tobytes()]
@@ -47,7 +47,7 @@ def operands() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def products(inputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Sums of products, without bias."""
+    """Return sums of products, without bias."""
     return inputs.astype(np.int32) @ weights.T
 
 
@@ -70,7 +70,7 @@ def test_accumulators_begin_with_ifm2_and_wrap(npu_library, operands):
 
 
 def test_kept_accumulators_are_used_once(npu_library, operands):
-    """An operation that writes its OFM clears them."""
+    """Kept accumulators are used once: an operation that writes its OFM clears them."""
     inputs, weights, _ = operands
     stream = Stream(CONFIG).defaults(**registers(ACC_FORMAT=RESET)).op("CONV")
     stream.set(ACC_FORMAT=KEEP).op("CONV")
@@ -81,7 +81,7 @@ def test_kept_accumulators_are_used_once(npu_library, operands):
 
 @pytest.mark.parametrize("precision", [5, 0x205, 0x805, 0x8005], ids=hex)
 def test_an_operation_that_keeps_accumulators_writes_no_ofm(npu_library, operands, precision):
-    """Neither plain, nor reversed, transposed or chained."""
+    """An operation that keeps accumulators writes no OFM, whatever the OFM's layout."""
     inputs, weights, _ = operands
     leaving = registers(ACC_FORMAT=RESET | LEAVE, OFM_PRECISION=precision)
     stream = Stream(CONFIG).defaults(**leaving).op("CONV").stop()
@@ -119,7 +119,7 @@ MAX, MIN = 0, 5
 
 @pytest.mark.parametrize(("mode", "better"), [(MAX, np.maximum), (MIN, np.minimum)])
 def test_a_pool_continues_with_the_extreme_that_was_left(npu_library, mode, better):
-    """Also where its own window is only padding: there, the padding is no number."""
+    """A pool continues with an earlier extreme, also if its own window is only padding."""
     random = np.random.default_rng(13)
     a, b = random.integers(-128, 127, (2, PIXELS, INPUTS), np.int8, endpoint=True)
     a[0] = b[0] = 127 if mode == MIN else -128  # would lose against a padding of zeros

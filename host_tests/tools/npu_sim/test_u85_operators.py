@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hand-written operators of Ethos-U85: those that Vela never emits for TFLite, and edge cases.
+"""Tests operators of Ethos-U85 that Vela never emits for TFLite, and edge cases.
 
 Operators of TFLite graphs are compared with LiteRT in host_tests/generator/test_sample.py. The
 expectations here are numpy's, following TOSA's specification of the operator if there is one.
@@ -27,7 +27,7 @@ LSR, DIV, CLZ, SHR, SHL, XOR, NOT = 10, 11, 7, 8, 9, 35, 36
 
 
 def run(stream: Stream, *inputs: np.ndarray) -> np.ndarray:
-    """Bytes of the OFM, region 1; inputs are regions 0 and 2."""
+    """Return the bytes of the OFM, region 1; inputs are regions 0 and 2."""
     contents = [array.tobytes().ljust(2048, b"\0") for array in inputs]
     return execute(CONFIG, stream.stop(), [contents[0], bytes(2048), *contents[1:]]).result
 
@@ -37,7 +37,7 @@ def stream(**registers: int) -> Stream:
 
 
 def elementwise(mode: int, a: np.ndarray, b: np.ndarray, **registers: int) -> np.ndarray:
-    """Sixteen 32-bit results."""
+    """Return sixteen 32-bit results."""
     content = stream(**INT32 | FOUR_BYTES | registers).op("ELEMENTWISE", mode)
     return run(content, a, b)[: 4 * COUNT].view(np.int32)
 
@@ -58,7 +58,7 @@ def test_left_shift_loses_what_leaves_the_word():
 @pytest.mark.parametrize("shift", [0, 31, 32, 63, -1])
 @pytest.mark.parametrize("mode", [LSR, SHL])
 def test_shifts_of_whole_words(mode, shift):
-    """TOSA defines shifts by 0 to 31; beyond, README.md's "Not verified" says what is done."""
+    """Shifts by 0 to 31 follow TOSA; others follow README.md's "Not verified"."""
     bits = A.view(np.uint32).tolist()
     by = min(max(shift, 0), 32)
     wanted = [a >> by if mode == LSR else a << by & 0xFFFF_FFFF for a in bits]
@@ -67,7 +67,7 @@ def test_shifts_of_whole_words(mode, shift):
 
 
 def narrow(mode, dtype, a, b, **registers):
-    """Sixteen results of 8 or 16 bits."""
+    """Return sixteen results of 8 or 16 bits."""
     bits = np.dtype(dtype).itemsize - 1
     precision = {"IFM_PRECISION": 1 | bits << 2, "IFM2_PRECISION": 1 | bits << 2}
     strides = {name: size * (bits + 1) // 4 for name, size in FOUR_BYTES.items()}
@@ -78,7 +78,7 @@ def narrow(mode, dtype, a, b, **registers):
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16])
 def test_shifts_take_narrow_operands(dtype):
-    """ExecuTorch's tests of int8 and int16 shifts pass on Arm's model."""
+    """Shifts take int8 and int16, as ExecuTorch's tests on Arm's model do."""
     limits = np.iinfo(dtype)
     a = np.array([limits.min, limits.max, -1, 1, 0, 5, -5, 100, -100, 7, -7, 64, 3, -3, 2, -2])
     b = np.arange(COUNT) % (limits.bits - 1)
@@ -98,7 +98,7 @@ def test_shifts_take_narrow_operands(dtype):
 
 
 def test_leading_zeros_are_counted_in_the_low_word_of_a_scaled_operand():
-    """Scaled by 4, 2**30 exceeds the word, and no bits remain to be counted."""
+    """Leading zeros are counted in the low word: 2**30 scaled by 4 leaves no bits."""
     words = [value * 4 & 0xFFFFFFFF for value in [*A.tolist()[:-1], 2**30]]
     operand = np.append(A[:-1], np.int32(2**30))
     wanted = [32 - word.bit_length() for word in words]
@@ -144,7 +144,7 @@ def test_either_operand_may_be_a_number():
 
 
 def test_both_operands_may_be_broadcast():
-    """A row of 4 by a column of 4: IFM has no height, IFM2 no width."""
+    """Both operands may be broadcast: a row of 4 by a column of 4."""
     shape = {"OFM_HEIGHT_M1": 3, "OFM_WIDTH_M1": 3, "OFM_HEIGHT0_M1": 3, "OFM_WIDTH0_M1": 3}
     steps = {"OFM_STRIDE_Y": 16, "IFM2_STRIDE_Y": 4, "IFM2_HEIGHT0_M1": 3}
     found = elementwise(1, A[3:], B, IFM_BROADCAST=1, IFM2_BROADCAST=2, **shape, **steps)
@@ -159,7 +159,7 @@ def pool(mode: int, **registers: int) -> Stream:
 
 
 def test_replicate_takes_the_element_at_or_before():
-    """Four elements become sixteen: D / N = 1 / 4, offset by half of that."""
+    """REPLICATE takes the element at or before: four become sixteen, offset by an eighth."""
     scales = {"RESIZE_X_SCALE_N_M1": 3, "RESIZE_Y_SCALE_N_M1": 0, "RESIZE_Y_OFFSET": 0}
     steps = {"RESIZE_X_STEP": 1, "RESIZE_Y_STEP": 1 << 32, "RESIZE_X_OFFSET": 2}
     content = stream(**scales, **steps, KERNEL_WIDTH_M1=3, OFM_SCALE=3 << 45 | 16 << 32 | 1)
@@ -169,7 +169,7 @@ def test_replicate_takes_the_element_at_or_before():
 
 @pytest.mark.parametrize("down", [False, True])
 def test_the_place_of_the_first_greatest(down):
-    """One window over everything; the uncounted axis has length 1."""
+    """The place of the first greatest is found in one window over everything."""
     axis = "HEIGHT" if down else "WIDTH"
     window = {"OFM_WIDTH_M1": 0, f"KERNEL_{axis}_M1": 11, f"IFM_{axis}0_M1": 15}
     precise = {"OFM_PRECISION": 0x105, "ACTIVATION": NO_CLIP, "OFM_STRIDE_X": 4}
@@ -186,7 +186,7 @@ def test_an_argmax_that_would_show_the_value_is_refused():
 
 @pytest.mark.parametrize("scale", [2, 1, 30 << 32 | 1 << 30, 36 << 32 | 0x40000001])
 def test_an_average_is_divided_and_not_scaled(scale):
-    """Two of three taps are padding at the first pixel; Vela 4 and 5.0 set 1 / taps."""
+    """An average divides by the taps inside; Vela 4 and 5.0 set a scale of 1 / taps."""
     registers = {"KERNEL_WIDTH_M1": 2, "IFM_PAD_LEFT": 2, "OFM_SCALE": 1 << 45 | scale}
     found = run(pool(1, **registers), BYTES)[:3].view(np.int8)
     assert found.tolist() == [3, -3, 0]  # 3, -2.5 rounded as TFLite does, 0
@@ -202,7 +202,7 @@ TABLES = {5: (2, 0x103), 7: (4, 0x105)}
 
 @pytest.mark.parametrize("function", TABLES)
 def test_a_table_of_wider_values(function):
-    """In the second of the slots for tables of this size."""
+    """A table of wider values works in the second slot for its size."""
     size, precision = TABLES[function]
     table = np.random.default_rng(1).integers(-30_000, 30_000, 256).astype(f"<i{size}")
     content = stream().set(
@@ -215,7 +215,7 @@ def test_a_table_of_wider_values(function):
 
 
 def test_without_a_clamp_the_low_bits_index_the_table():
-    """Vela fuses an int8 function into CAST like this, which drops the upper bits."""
+    """Low bits index the table without a clamp, as in CAST with an int8 function by Vela."""
     table = np.random.default_rng(4).permutation(256).astype(np.uint8)
     values = np.random.default_rng(5).integers(-32768, 32767, COUNT).astype("<i2")
     content = stream().set(DMA0_SRC_REGION=2, DMA0_DST_REGION=0x100, DMA0_LEN=256).op("DMA_START")
@@ -225,7 +225,7 @@ def test_without_a_clamp_the_low_bits_index_the_table():
 
 
 def test_a_table_of_16_bit_segments_keeps_its_fraction():
-    """TOSA's TABLE of int16: 512 pairs of base and slope, 7 bits of fraction, no rounding."""
+    """TOSA's TABLE of int16 has 512 pairs of base and slope, and keeps 7 bits of fraction."""
     pairs = np.random.default_rng(2).integers(-3000, 3000, (512, 2)).astype("<i2")
     values = np.random.default_rng(3).integers(-32768, 32767, COUNT).astype("<i2")
     content = stream().set(DMA0_SRC_REGION=2, DMA0_DST_REGION=0x100, DMA0_LEN=2048).op("DMA_START")

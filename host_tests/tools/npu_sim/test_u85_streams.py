@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Command stream features of Ethos-U85: branches, strides and indices, chains, accumulators."""
+"""Tests stream features of Ethos-U85: branches, strides and indices, chains, accumulators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(content: bytes, regions: list[bytes] | None = None) -> Run:
 
 
 def test_the_port_of_a_region_is_in_its_memory_attributes():
-    """REGIONCFG selects one of MEM_ATTR0..3, whose bit 2 is the port: 0 SRAM, 1 EXT."""
+    """A region's port is bit 2 of the MEM_ATTR that REGIONCFG selects: 0 SRAM, 1 EXT."""
     content = stream().defaults(DMA0_SRC=4096).op("DMA_START").stop()
     for attributes, interface in ((0x0, 0), (0x4, 1), (0x23, 0), (0x27, 1)):
         with npu.Hardware(CONFIG) as device:
@@ -35,7 +35,7 @@ def test_the_port_of_a_region_is_in_its_memory_attributes():
 
 
 def test_eight_counters_are_at_offset_0x1000():
-    """Cycles, activity and the beats of both ports, in counters 0, 7 and 3 to 6."""
+    """Eight counters are at 0x1000: here cycles, activity, and beats of both ports."""
     content = stream().defaults(DMA0_LEN=64).op("DMA_START").stop()
     events = {0: 0x11, 7: 0x23, 3: 0x82, 4: 0x87, 5: 0x182, 6: 0x187}
     with npu.Hardware(CONFIG) as device:
@@ -55,7 +55,7 @@ def test_eight_counters_are_at_offset_0x1000():
 
 
 def test_malformed_weights_are_a_parse_error():
-    """STATUS of Ethos-U85 has no wd_fault."""
+    """Malformed weights are a parse error, since Ethos-U85's STATUS has no wd_fault."""
     done = run(stream().defaults(OFM_PRECISION=1).op("CONV").stop(), [bytes(256)] * 4)
     assert done.outcome is Outcome.WEIGHT_FAULT
     assert done.status & npu.STATUS_PARSE_ERROR and not done.status & npu.STATUS_WEIGHT_FAULT
@@ -75,7 +75,7 @@ def test_a_branch_skips_what_is_between():
 
 
 def branching(value: int) -> Stream:
-    """Adds 1 to a value, then branches over unknown commands unless the sum is 0."""
+    """Make a stream that adds 1, then branches over unknown commands unless the sum is 0."""
     first = stream().defaults(OFM_WIDTH_M1=0, OP_SCALAR=1, IFM2_BROADCAST=8, IFM2_PRECISION=0xC001)
     first.set(IFM_BASE0=value % 256).op("ELEMENTWISE", 1)
     return first.op("BRANCH", 1, len(first.bytes()) + 12).raw(0x3FF)
@@ -94,7 +94,7 @@ def test_a_branch_by_the_result_flag(value, taken):
 @pytest.mark.parametrize("value", [0, 1, 0x80, 1 << 56])
 @pytest.mark.parametrize(("size", "bits"), [(1, 16), (2, 32), (3, 64)])
 def test_a_branch_by_a_result_of_any_size(value, size, bits):
-    """The sum of an operand and 0, truncated to the width of the OFM."""
+    """A branch tests a result of any size, truncated to the width of the OFM."""
     element = min(size, 2)
     content = stream().defaults(
         OFM_WIDTH_M1=0, IFM_PRECISION=1 | element << 2, IFM2_PRECISION=0xC001 | element << 2,
@@ -121,7 +121,7 @@ def test_an_endless_branch_can_be_stepped():
 
 
 def copies(**registers: int) -> np.ndarray:
-    """Region 1 after a DMA from region 0; region 2 holds the indices 3, 0, 2, 0, 1, 0."""
+    """Return region 1 after a DMA from region 0 with the indices 3, 0, 2, 0, 1, 0."""
     indices = np.array([3, 0, 2, 0, 1, 0], np.int32).tobytes()
     content = stream().defaults(DMA0_IDX_REGION=2, DMA0_IDX=0, **registers).op("DMA_START").stop()
     return run(content, [bytes(range(256)), bytes(256), indices, bytes(16)]).result
@@ -140,7 +140,7 @@ def test_strides_of_source_and_destination():
 
 
 def test_rows_by_index():
-    """Gather of 2 planes of 3 indices; scatter of the three first rows."""
+    """DMA gathers 2 planes of 3 indices, and scatters the first three rows."""
     gathered = copies(DMA0_SRC_REGION=0xC00, DMA0_LEN=4, DMA0_SIZE0=3, DMA0_SIZE1=2,
                       DMA0_IDX_MAX=3, DMA0_IDX_SKIP1=0, DMA0_SRC_STRIDE0=4, DMA0_SRC_STRIDE1=64,
                       DMA0_DST_STRIDE0=4, DMA0_DST_STRIDE1=12)  # fmt: skip
@@ -172,7 +172,7 @@ INDEXED = {
     ("rows", "reason"), [({}, "SIZE0"), ({"DMA0_SIZE0": 2}, "2 rows in one dimension")]
 )
 def test_one_row_by_index_is_counted(rows, reason):
-    """Vela 5.0 does not set the number: 5.1 does, as a fix of wrong results of SCATTER."""
+    """A single row by index is counted, as Vela 5.1 does to fix SCATTER; 5.0 sets no count."""
     registers = {
         k: v for k, v in U85_DEFAULTS.items() if k.startswith("DMA0") and k != "DMA0_SIZE0"
     }

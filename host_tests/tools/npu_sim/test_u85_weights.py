@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The weight format FWD of Ethos-U85 in all its modes, and malformed streams of it."""
+"""Tests all modes of Ethos-U85's weight format FWD, and malformed streams."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MODES = {"raw": (8, 1, 256), "4 bits": (4, 0, 16), "2 bits": (2, 2, 4)}
 
 
 def in_stream_order(weights: np.ndarray) -> np.ndarray:
-    """Depth first: eight inputs of each output, then the next eight."""
+    """Order weights depth first: eight inputs of each output, then the next eight."""
     return weights.reshape(OUTPUTS, INPUTS // 8, 8).transpose(1, 0, 2).ravel()
 
 
 def encode(weights: np.ndarray, mode: str, adjust: int = 0) -> bytes:
-    """One stream: header, then indices into its table, or the weights themselves."""
+    """Encode a stream: header, then indices into its table, or the weights themselves."""
     bits, flags, _ = MODES[mode]
     table = [] if mode == "raw" else sorted(set(weights.ravel().tolist()))
     header = flags | (adjust & 0xFF) << 104
@@ -40,7 +40,7 @@ def encode(weights: np.ndarray, mode: str, adjust: int = 0) -> bytes:
 
 
 def convolve(inputs: np.ndarray, weights: bytes) -> Run:
-    """One pixel through a 1x1 kernel, to int32 without scaling."""
+    """Convolve one pixel with a 1x1 kernel, to int32 without scaling."""
     scales = struct.pack("<iIBB", 0, 1, 0, 0) * OUTPUTS
     content = Stream(CONFIG).defaults(
         IFM_DEPTH_M1=INPUTS - 1, IFM_STRIDE_X=INPUTS, OFM_WIDTH_M1=0, OFM_DEPTH_M1=OUTPUTS - 1,
@@ -65,7 +65,7 @@ def test_every_mode_gives_its_weights(npu_library, mode):
 
 @pytest.mark.parametrize(("low", "adjust"), [(-200, 72), (-20, -108)])
 def test_raw_weights_are_adjusted(npu_library, low, adjust):
-    """256 weights from `low` on, shifted into 8 bits by the header's zero adjustment."""
+    """256 raw weights from `low` on are shifted by the header's zero adjustment."""
     random = np.random.default_rng(8)
     weights = random.integers(low, low + 255, (OUTPUTS, INPUTS), np.int32, endpoint=True)
     inputs = random.integers(-128, 127, INPUTS, np.int8, endpoint=True)

@@ -17,7 +17,7 @@ TAPS = 4  # a depthwise sub-kernel is padded to this
 
 
 def padded(stream: bytes) -> bytes:
-    """Vela pads to 16 bytes with end-of-stream markers."""
+    """Pad to 16 bytes with end-of-stream markers, as Vela does."""
     return stream + b"\xff" * (-len(stream) % 16)
 
 
@@ -45,13 +45,13 @@ def decode(stream: bytes, count: int):
 
 
 def stream_order(taps: np.ndarray) -> np.ndarray:
-    """Weights [tap][channel] in the order of the stream."""
+    """Order weights [tap][channel] as in the stream."""
     blocks = taps.reshape(TAPS, -1, UBLOCK)
     return blocks.transpose(1, 0, 2).reshape(-1)
 
 
 def sample(kind: str, count: int, random: np.random.Generator) -> np.ndarray:
-    """Weights for which the encoder chooses different slices."""
+    """Draw weights for which the encoder chooses different slices."""
     if kind == "uniform":
         return random.integers(-255, 256, count)
     if kind == "normal":
@@ -100,7 +100,7 @@ def test_wrong_number_of_weights_is_a_decoder_fault(count):
 
 
 def test_damaged_streams_end_in_a_fault_or_in_weights():
-    """Every single damaged byte: never a crash, never a hang."""
+    """A damaged byte anywhere gives a fault or weights, never a crash or a hang."""
     stream = bytearray(padded(bytes(mlw_codec.encode(list(range(-32, 32))))))
     for position in range(len(stream)):
         damaged = bytearray(stream)
@@ -115,7 +115,7 @@ def test_damaged_streams_end_in_a_fault_or_in_weights():
     ids=["zero runs", "zero runs, too", "weights"],
 )
 def test_a_divisor_that_does_not_exist_is_a_decoder_fault(byte, first_bit, divisor):
-    """Of zero runs it is in bits 0 to 2, of weights in bits 18 to 20."""
+    """An invalid divisor, of zero runs (bits 0 to 2) or weights (18 to 20), is a fault."""
     stream = bytearray(padded(bytes(mlw_codec.encode(list(range(64))))))
     stream[byte] = stream[byte] & ~(7 << first_bit) | divisor << first_bit
     outcome, _, log = decode(bytes(stream), 64)

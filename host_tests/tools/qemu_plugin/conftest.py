@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fixtures: each test that uses `guest` runs with every release of QEMU."""
+"""Fixtures; each test that uses `guest` runs with every release of QEMU."""
 
 from pathlib import Path
 
@@ -14,20 +14,20 @@ from host_tests.tools.qemu_plugin.guest import Guest, build
     scope="session", params=matrix.cases(releases.ALL, {releases.INSTALLED, releases.NEWEST})
 )
 def qemu(request: pytest.FixtureRequest) -> Path:
-    """qemu-system-arm of one release."""
+    """Return qemu-system-arm of one release."""
     return needs.qemu(request.param)
 
 
 @pytest.fixture(scope="session")
 def plugin(build_dir: Path) -> Path:
-    """The plugin, up to date."""
+    """Return the plugin, up to date."""
     sharing.make("tools/qemu_plugin")
     return build_dir / "qemu_plugin/libethosu_qemu.so"
 
 
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bare-metal test program."""
+    """Return the bare-metal test program."""
     path = tmp_path_factory.mktemp("guest") / "guest.elf"
     build(path)
     return path
@@ -35,5 +35,5 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def guest(qemu: Path, plugin: Path, program: Path) -> Guest:
-    """Everything needed to run a scenario."""
+    """Return everything needed to run a scenario."""
     return Guest(qemu, plugin, program)

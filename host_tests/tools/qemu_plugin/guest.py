@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ethosu_tools.base import deadline
 
-TIMEOUT_S = 60  # of emulator time
+TIMEOUT_S = 60  # in the emulator's time
 SOURCES = Path(__file__).resolve().parent / "guest"
 TOOLS = SOURCES.parents[3] / "tools"
 FLAGS = (
@@ -25,11 +25,11 @@ class Outcome:
     """The outcome of a scenario."""
 
     values: dict[str, int]
-    """What the guest reported, in order."""
+    """The guest's reports, in order."""
     messages: list[str]
     """The plugin's lines, without their prefix."""
     output: str
-    """Everything on stderr."""
+    """The whole output on stderr."""
     code: int
     """Exit code of QEMU."""
 
@@ -51,7 +51,7 @@ class Guest:
     program: Path
 
     def command(self, scenario: str, arguments: str, more: Sequence[str]) -> list[str]:
-        """The command line of QEMU; `arguments` are the plugin's, such as ``npu=none``."""
+        """Return QEMU's command line; `arguments` are the plugin's, such as ``npu=none``."""
         quiet = ["-display", "none", "-serial", "none"]
         semihosting = f"enable=on,target=native,arg={scenario}"
         plugin = f"{self.plugin},{arguments}" if arguments else str(self.plugin)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The releases of QEMU with which the plugin is tested: the installed one, and Debian's others.
+"""Provides the QEMUs with which the plugin is tested: the installed one, and Debian's others.
 
-Those are unpacked under ``build/qemu/``, not installed. Each has the C library and all libraries of
-its Debian release with it, so it runs on any other.
+The others are unpacked under ``build/qemu/``, not installed. Each includes the C library and all
+libraries of its Debian release, so it runs on any other.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ exec "{loader}" --library-path "{libraries}" "{program}" -L "{data}" "$@"
 
 
 def version(program: Path) -> tuple[int, ...]:
-    """The version from ``qemu-system-arm --version``, as (7, 2, 22)."""
+    """Read the version from ``qemu-system-arm --version``, as (7, 2, 22)."""
     said = subprocess.run([program, "--version"], capture_output=True, text=True)
     match = re.search(r"version (\d+)\.(\d+)\.(\d+)", said.stdout)
     if not match:
@@ -47,7 +47,7 @@ def version(program: Path) -> tuple[int, ...]:
 
 
 def installed() -> Path:
-    """The installed program."""
+    """Return the installed program."""
     program = shutil.which(PROGRAM)
     if not program:
         raise PackageMissingError(f"{PROGRAM} is not installed: run make setup")
@@ -83,7 +83,7 @@ def _fetch(suites: tuple[str, ...], at: Path, to: Path) -> None:
 
 
 def program(release: str) -> Path:
-    """A program that runs this QEMU of `ALL`, fetched at the first call."""
+    """Return a program that runs this QEMU of `ALL`, fetched at the first call."""
     if release == INSTALLED:
         return installed()
     folder = BUILD / release

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One plugin for all levels of QEMU's plugin API: each calls it in its own way.
+"""One plugin works with all levels of QEMU's plugin API, whose calls differ.
 
 fake_qemu/ loads the plugin in place of QEMU, with the conventions of one level.
 """
@@ -57,7 +57,7 @@ def test_it_counts_and_is_called(load, oldest, newest, version):
     [
         (0, 1, "6.2", "version 6.2.0 with plugin API 1"),
         (7, 8, "13.0", "version 13.0.0 with plugin API 8"),
-        (8, 9, "14.0", "version 14.0.0"),  # the plugin's code is not called, so it can't ask
+        (8, 9, "14.0", "version 14.0.0"),  # the plugin's code is not called, so it cannot tell
     ],
 )
 def test_what_it_does_not_know_is_refused_with_a_remedy(load, oldest, newest, version, found):
@@ -82,7 +82,7 @@ def test_the_page_has_the_table():
 
 
 def test_only_one_file_registers_callbacks():
-    """Others would miss what differs by level."""
+    """Only one file registers callbacks, because it handles the differences between levels."""
     uses = {
         path.name
         for path in PLUGIN.rglob("*.[ch]")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arguments that the plugin rejects: it prints one sentence, and QEMU ends."""
+"""For arguments that the plugin rejects, it prints one sentence, and QEMU ends."""
 
 from pathlib import Path
 
@@ -85,11 +85,11 @@ def test_another_machine_is_refused(guest: Guest) -> None:
 
 
 def without(plugin: Path, function: str, changed: Path) -> Path:
-    """A copy of the plugin that imports a function that no QEMU exports."""
+    """Copy the plugin, and let it import a function that no QEMU exports."""
     name = b"\0" + function.encode() + b"\0"
     content = plugin.read_bytes()
     assert name in content
-    # The dynamic string table comes first in the file, before the plugin's own messages.
+    # The dynamic string table precedes the plugin's own messages in the file.
     other = b"\0" + b"x" * len(function) + b"\0"
     changed.write_bytes(content.replace(name, other, 1))
     return changed

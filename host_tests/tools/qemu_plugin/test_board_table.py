@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Output of board_table.py for the files of emulated boards."""
+"""Tests the output of board_table.py for the files of emulated boards."""
 
 import re
 import tomllib
@@ -190,7 +190,7 @@ def test_what_would_be_ignored_is_refused(program, tmp_path, table, line, messag
 
 
 def test_a_protection_without_a_controller_is_refused(program, tmp_path):
-    """Only that of a flash behind its controller is modelled."""
+    """Protection is only modelled for a flash behind its controller, and refused elsewhere."""
     path = tmp_path / "x.toml"
     gate = "{ address = 64, mask = 1, value = 1 }"
     row = f"[parts.two]\nmemories.B.protection = {gate}\n"
@@ -203,12 +203,12 @@ def test_a_protection_without_a_controller_is_refused(program, tmp_path):
     assert ".protection = {.all = {{.address = 0x40" in program.source(tmp_path)
 
 
-# Entries whose keys are names and addresses.
+# Entries of these tables have names or addresses as keys.
 NAMED = {"memories", "npus", "registers", "boards", "parts", "devices", "after_reset"}
 
 
 def entries(given: object, *, named: bool = False) -> set[str]:
-    """All keys of a table, but those that are names."""
+    """Return all keys of a table, except names."""
     if isinstance(given, list):
         return set().union(*map(entries, given))
     if not isinstance(given, dict):
@@ -288,7 +288,7 @@ def test_the_page_explains_each_kind_of_memory(program, repo):
 
 
 def test_the_page_names_the_places_of_a_device(repo):
-    """The files of its table, and what they have, exist."""
+    """The files in the page's table, and the names in them, exist."""
     page = (repo / "tools/qemu_plugin/README.md").read_text()
     part = page.partition("### Add a device")[2].partition("## Behaviour")[0]
     folder = repo / "tools/qemu_plugin"

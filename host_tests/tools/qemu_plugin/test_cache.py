@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The data cache that the plugin adds to QEMU's Cortex-M55 with coherence=..."""
+"""Tests the data cache that the plugin adds to QEMU's Cortex-M55 with coherence=..."""
 
 import pytest
 
@@ -13,7 +13,7 @@ STEPS = {
     "all": 1,
     "without_clean_stream": 0,
     "without_clean_input": 0,
-    "without_clean_output": 1,  # only an eviction would show it
+    "without_clean_output": 1,  # only an eviction shows this
     "without_invalidate": 0,
     "other_memories": 1,
     "secure_alias": 1,
@@ -80,7 +80,7 @@ STRICT = {
 
 @pytest.mark.parametrize("scenario", STRICT)
 def test_strict_shows_what_lacks_maintenance(guest: Guest, scenario: str) -> None:
-    """Switched off, the cache hides nothing; by set and way; as the MPU has memory; DMA."""
+    """Missing maintenance shows: cache off, by set and way, by MPU attributes, for DMA."""
     assert guest.run(scenario, "coherence=strict").values == STRICT[scenario]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The emulator's registers: fast console, host log, bad buffers."""
+"""Tests the emulator's registers: fast console, host log, bad buffers."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Client:
 
     def __init__(self, process: subprocess.Popen[str], path: str) -> None:
         self.process = process
-        # No set-up: the terminal must be raw already.
+        # Nothing is set up, because the terminal must be raw already.
         self.fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the console."""
         os.close(self.fd)
 
     def write_until_blocked(self, data: bytes) -> int:
@@ -44,7 +44,7 @@ class Client:
         return done
 
     def exchange(self, data: bytes, expected: int) -> bytes:
-        """Write all, and read until this many bytes came, both at full speed."""
+        """Write all data and read this many bytes at the same time, at full speed."""
         received = bytearray()
         silence = Deadline(TIMEOUT_S, self.process)
         while data or len(received) < expected:
@@ -62,7 +62,7 @@ class Client:
 
 @contextlib.contextmanager
 def console(guest: Guest, scenario: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A guest whose console is open for clients, and its path."""
+    """Return a guest whose console is open for clients, and the console's path."""
     with guest.start(scenario, "console=pty") as process:
         for line in process.stderr:
             if line.startswith("ethosu: console "):
@@ -72,17 +72,17 @@ def console(guest: Guest, scenario: str) -> Iterator[tuple[subprocess.Popen[str]
 
 
 def client(process: subprocess.Popen[str], path: str) -> contextlib.closing[Client]:
-    """A client that is closed at the end."""
+    """Return a client that is closed at the end."""
     return contextlib.closing(Client(process, path))
 
 
 def echoed(data: bytes) -> bytes:
-    """The guest's echo: each byte plus one."""
+    """Return the guest's echo: each byte plus one."""
     return bytes((byte + 1) & 0xFF for byte in data)
 
 
 def random_bytes(size: int) -> bytes:
-    """All byte values, so also those a terminal would interpret."""
+    """Return all byte values, including those that a terminal would interpret."""
     return random.Random(size).randbytes(size)
 
 
@@ -141,7 +141,7 @@ def test_guest_that_does_not_read_makes_the_client_wait(guest: Guest) -> None:
 
 
 def assert_idle(process: subprocess.Popen[str]) -> None:
-    """QEMU sleeps: it uses little CPU time (not wall time) in the next half second."""
+    """Check that QEMU sleeps: it uses little CPU time in the next half second."""
 
     def used_ticks() -> int:
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()

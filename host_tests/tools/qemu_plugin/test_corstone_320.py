@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The machine CORSTONE_320: its memory map, UART0, the NPU with its interrupt, and its CPU.
+"""Tests the machine CORSTONE_320: memory map, UART0, the NPU with its interrupt, and CPU.
 
 The programs here are linked at the addresses of ExecuTorch's linker script for Corstone-320.
 """
@@ -34,7 +34,7 @@ def program(name: str, *options: str) -> Path:
 
 
 def in_itcm() -> Path:
-    """The program with its vectors at the start of ITCM."""
+    """Build the program with its vectors at the start of ITCM."""
     return program("corstone_320_itcm.elf", "-Wl,--defsym=vectors_at=0x10000000")
 
 
@@ -47,17 +47,17 @@ def values(output: str) -> dict[str, int]:
     return {name: int(value) for name, value in (line.split() for line in output.splitlines())}
 
 
-# What the program prints about the machine; each memory is at two addresses.
+# The program's output about the machine; each memory is at two addresses.
 EXAMINED = {
-    "vectors": 0x11000000,  # it starts in the boot ROM
+    "vectors": 0x11000000,  # the CPU starts in the boot ROM
     "npu": 2,  # an Ethos-U85, with adapters
     **dict.fromkeys(("npu_same", "itcm", "sram", "dtcm", "isram", "qspi", "ddr_end", "system"), 1),
     **dict.fromkeys(("adapter_0", "adapter_1"), 0x1117),
     "ddr": 0,  # each 256 MB are another part
     "rom_load": 0,
     **dict.fromkeys(("nothing", "tcm_end"), PRECISE_BUS_ERROR),
-    "hints": 0,  # those of PACBTI do nothing, as on each core of Armv8.1-M without it
-    # CPDLPSTATE, which a Cortex-M85 has, too: all OFF after a reset; 2 bits for each of three.
+    "hints": 0,  # hints of PACBTI do nothing, as on cores without it
+    # A Cortex-M85 has CPDLPSTATE, too: three fields of 2 bits, all OFF after a reset.
     **{"power": 0x333, "power_set": 0x310},
 }
 CORTEX_M55 = 0xD22
@@ -72,7 +72,7 @@ def test_the_machine_is_that_of_its_sources(image, each_qemu):
 
 @pytest.mark.parametrize("name", ["PACG", "AUTG", "BXAUT"])
 def test_other_instructions_of_pacbti_end_the_run_with_their_name(image, each_qemu, name):
-    """QEMU would execute multiplications instead, two of them into the PC."""
+    """Other instructions of PACBTI end the run; QEMU would multiply instead, even into the PC."""
     ended = f"QEMU ended with 1: .*ethosu: fatal: the instruction {name} at 0x1200"
     with pytest.raises(BoardError, match=ended):
         firmware_run.run(emulated(BOARD, firmware=image), arguments=[name.lower()], timeout=20)
@@ -97,7 +97,7 @@ def test_uart0_has_interrupts_for_both_directions(image, each_qemu, tmp_path):
 
 
 def test_the_vectors_can_be_elsewhere(ethosu, plugin):  # noqa: F811
-    """Zephyr has them at the start of ITCM, and sets the FVP's INITSVTOR_RST to 0."""
+    """Vectors can be elsewhere, as Zephyr's at the start of ITCM with INITSVTOR_RST 0."""
     image = in_itcm()
     words = "qemu", "--firmware", image, "--board", BOARD, "--until", "ready", "--timeout", "20"
     code, out, _ = ethosu(*words, "--vectors", "0")
@@ -110,7 +110,7 @@ def test_the_vectors_can_be_elsewhere(ethosu, plugin):  # noqa: F811
 
 @pytest.fixture
 def client(archives, compiled, small_models, tmp_path, plugin):  # noqa: F811
-    """Links the client of test_library.py, with this machine's NPU, interrupt and UART."""
+    """Link the client of test_library.py, with this machine's NPU, interrupt and UART."""
 
     def link(npu: str, *options: str) -> Path:
         own = ["-DNPU_AT=0x50004000u", "-DNPU_IRQ=16u", "-DUART=0x58203000u", "-DCLIENT_NO_HOOKS"]
@@ -123,7 +123,7 @@ def client(archives, compiled, small_models, tmp_path, plugin):  # noqa: F811
 
 @pytest.mark.parametrize("npu", NPUS)
 def test_arms_interface_runs_a_model_exactly(npu, client):
-    """Its result is that of LiteRT's reference kernels, with and without a data cache."""
+    """A model's result equals LiteRT's reference kernels', with and without a data cache."""
     image = client(npu)
     for mode in ("off", "strict"):
         setup = emulated(BOARD, npu, firmware=image, coherence=mode)
@@ -133,15 +133,15 @@ def test_arms_interface_runs_a_model_exactly(npu, client):
 
 
 def adapters(latency: int, words: int) -> list[str]:
-    """Options of the client: both adapters pass so many words of 16 bytes in 4,000 cycles."""
+    """Return the client's options for adapters that pass so many words in 4,000 cycles."""
     row = f"{{{latency}, {latency}, 3999, 1, {words}}}"
     return [f"-DCLIENT_ADAPTERS={row}, {row}", "-DCLIENT_ADAPTERS_AT=0x50006000u, 0x50006800u"]
 
 
 def test_adapters_change_the_time_of_a_model_only_where_they_are_the_limit(client):
-    """The same model: where the memories are slow, where they are not, and without `timed`.
+    """Adapters slow a model only if they, not the memories, are the limit, and with `timed`.
 
-    With fewer MACs it waits less for memory.
+    With fewer MACs the model waits less for memory.
     """
 
     def cycles(latency: int, words: int, *, timed: bool = True) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Repeatable: the instruction count, and virtual time with a modelled NPU clock."""
+"""The instruction count, and virtual time with a modelled NPU clock, are repeatable."""
 
 import re
 import subprocess
@@ -40,13 +40,13 @@ def test_modelled_time_follows_the_clock(guest: Guest) -> None:
         mhz: guest.run("timed_run", f"timing=model:{mhz}", REPEATABLE).values["board_cycles"]
         for mhz in (1, 2, 4)
     }
-    # Time of the NPU is N / MHZ, all other time is the same.
+    # The NPU takes a time of N / MHZ; all other times are equal.
     assert cycles[1] - cycles[2] == pytest.approx(2 * (cycles[2] - cycles[4]), abs=4)
     assert cycles[2] - cycles[4] > 100
 
 
 def test_modelled_time_follows_the_memory(guest: Guest) -> None:
-    """The first memory that holds an address counts."""
+    """Modelled time follows the memory: the first one that holds an address counts."""
     slow, fast = "0:0x100000000:100:50:50:8", "0:0x100000000:8000:0:0:8"
     cycles = [
         guest.run("timed_run", f"timing=model:1,{more}", REPEATABLE).values["board_cycles"]
@@ -63,7 +63,7 @@ def test_modelled_time_follows_the_memory(guest: Guest) -> None:
 def test_watched_code_and_the_npu_are_reported_with_the_count(
     guest: Guest, more: list[str]
 ) -> None:
-    """Three runs of the NPU, each between two calls of the function that starts it."""
+    """The log has three NPU runs, each between calls of the watched function, with counts."""
     address = elf.symbols(guest.program)["npu_run"]
     done = guest.run("timed_run", f"timing=model:100,watch={address:x}", more)
     lines = [line.split() for line in done.messages if line.startswith("watch: ")]

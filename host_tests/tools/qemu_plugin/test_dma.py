@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Uses of the PL081 beyond the driver's, for which see host_tests/firmware/drivers/test_dma.py."""
+"""Tests uses of the PL081 beyond the driver's (host_tests/firmware/drivers/test_dma.py)."""
 
 from host_tests.tools.qemu_plugin.guest import Guest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Registers that close and open: by a reset, by another core."""
+"""Registers close by a reset, and open by another core."""
 
 import subprocess
 import time
@@ -9,7 +9,7 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import CONTROL_TIMEOUT_S, Machine
 
-# A board, a register without which a device does not answer, and the device's first register.
+# A board, a register that enables a device's answers, and the device's first register.
 GATES = [
     ("ALIF_ENSEMBLE_E7-M55_HP", 0x400F0010, 0x400E1000),
     ("GROVE_VISION_AI_V2", 0x56100214, 0x53020000),
@@ -28,14 +28,14 @@ def monitor(machine: Machine, line: str) -> str:
 
 
 def word(machine: Machine, address: int) -> int | None:
-    """The value the CPU would read; None if nothing answers."""
+    """Return the value that the CPU would read; None if nothing answers."""
     value = monitor(machine, f"xp /1wx {address:#x}").partition(":")[2]
     return int(value, 16) if value.strip().startswith("0x") else None
 
 
 @pytest.mark.parametrize(("name", "register", "device"), GATES)
 def test_a_reset_closes_the_gates(name, register, device, each_qemu):
-    """The CPU is halted, so nothing enables them again."""
+    """A reset closes the gates; the CPU is halted, so nothing opens them again."""
     with QemuBoard(Machine(emulated(name))) as board:
         machine = board.machine
         assert word(machine, register) and word(machine, device)
@@ -48,7 +48,7 @@ def test_a_reset_closes_the_gates(name, register, device, each_qemu):
         assert board.eval("__import__('ethosu').npus()") == list(machine.board.npus)
 
 
-# Writes the SysTick's reload value and reads it back, forever; counts wrong passes, and all.
+# Writes the SysTick's reload value and reads it back, forever; counts all and wrong passes.
 HAMMER = """
     .syntax unified
     .word 0x26001000, start + 1
@@ -81,7 +81,7 @@ WRONG, PASSES = 0x26000000, 0x26000004
 
 
 def test_no_access_is_lost_when_another_core_opens_registers(emulator_only, tmp_path, each_qemu):
-    """It does so while the CPU runs, 50 ms after a reset: 5,000 passes or fewer."""
+    """No access is lost when another core opens registers, 50 ms after a reset."""
     source, image = tmp_path / "hammer.s", tmp_path / "hammer.elf"
     source.write_text(HAMMER)
     options = ["-mcpu=cortex-m55", "-nostdlib", "-Wl,-Ttext=0x60500000,--entry=0x60500009"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The NPU in the emulated board: registers, memories, interrupt, resets."""
+"""Tests the NPU in the emulated board: registers, memories, interrupt, resets."""
 
 import re
 import threading
@@ -37,7 +37,7 @@ FAULTS = {
 
 
 def fault_channel(status: int) -> int:
-    """STATUS.faulting_channel."""
+    """Return STATUS.faulting_channel."""
     return status >> 12 & 0xF
 
 
@@ -132,7 +132,7 @@ def test_stream_in_tcm_is_a_bus_error_of_the_command_channel(guest: Guest) -> No
     assert fault_channel(status) == 0
 
 
-# What scenarios of one interrupt, and of runs that a reset ends, report.
+# Reports of scenarios with one interrupt, and of runs that a reset ends.
 REPORTS = {
     "only_stop": {
         "status_before": 0, "status": GOOD, "status_after": GOOD & ~IRQ_RAISED, "interrupts": 1
@@ -180,7 +180,7 @@ def test_user_ends_qemu_during_a_run(guest: Guest) -> None:
         assert process.wait() == 0
 
 
-# Fault: the scenario in which it happens, and more arguments of the plugin.
+# Faults, with their scenario, and more arguments of the plugin.
 INJECTED = {
     "npu": dict.fromkeys(
         ("irq-lost", "irq-late", "irq-spurious", "hang", "bus-error", "parse-error", "watchdog",
@@ -196,7 +196,7 @@ INJECTED = {
     "console": dict.fromkeys(("interrupt", "noise", "lost"), ("move_in_ddr", "")),
     "board": dict.fromkeys(("reset", "power-loss", "call"), ("move_in_ddr", "")),
 }  # fmt: skip
-# Tested in host_tests/boards/test_power_cuts.py and host_tests/firmware/chips/we2/test_flash.py.
+# host_tests/boards/test_power_cuts.py and host_tests/firmware/chips/we2/test_flash.py test these.
 BY_BOARD = {"nvm": {"cut", "cut-again", "fail", "lost"}, "flash": {"dead", "no-quad"}}
 
 
@@ -205,7 +205,7 @@ BY_BOARD = {"nvm": {"cut", "cut-again", "fail", "lost"}, "flash": {"dead", "no-q
     ("device", "name"), [(device, name) for device in INJECTED for name in INJECTED[device]]
 )
 def test_an_injected_fault_is_logged(guest: Guest, device: str, name: str) -> None:
-    """Before its consequences; some of them stop the guest forever."""
+    """A fault is logged before its consequences, some of which stop the guest forever."""
     scenario, more = INJECTED[device][name]
     with guest.start(scenario, f"fault={device}.{name},{more}".rstrip(",")) as process:
         late = threading.Timer(30, process.kill)
@@ -217,7 +217,7 @@ def test_an_injected_fault_is_logged(guest: Guest, device: str, name: str) -> No
 
 
 def test_each_fault_of_the_manual_is_in_the_table() -> None:
-    """The names of the manual's table of faults."""
+    """The table has each fault of the manual's table, by name."""
     manual = (TOOLS / "qemu_plugin/README.md").read_text()
     table = manual.split("| device | names |")[1].split("\n\n")[0]
     rows = re.findall(r"^\| `?(\w+)`? \| (.*) \|$", table, re.MULTILINE)

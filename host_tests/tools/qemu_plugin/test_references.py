@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The plugin gives back what QEMU hands over, in the function that asked for it.
+"""The plugin releases references that QEMU hands over in the function that got them.
 
 QEMU's own headers say for each function whether its result is the caller's (include/exec/memory.h,
 include/qom/object.h, include/hw/qdev-core.h). No test at run time shows a reference that is kept.
@@ -9,14 +9,14 @@ import re
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parents[3] / "tools/qemu_plugin"
-# What the caller owns, and what it gives it back with.
+# Functions whose result the caller owns, and the function that releases it.
 OWNED = {
     "memory_region_find": "memory_region_unref",
     "object_property_get_str": "g_free",
     "qdev_new": "sysbus_realize_and_unref",
     "qmp_query_version": "qapi_free_VersionInfo",
 }
-# What belongs to the machine, one of its objects or the translation, or is kept for ever.
+# Functions whose results others own, or that are kept for ever.
 BORROWED = {
     "get_system_memory", "host_memory_backend_get_memory", "memory_region_get_ram_ptr",
     "object_property_get_link", "object_resolve_path_component", "object_resolve_path_type",

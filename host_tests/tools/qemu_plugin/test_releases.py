@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A QEMU of Debian's is fetched once, despite concurrent callers, and runs from where it is."""
+"""One of Debian's QEMUs is fetched once, despite concurrent callers, and runs in place."""
 
 import shutil
 import subprocess
@@ -20,7 +20,7 @@ exec "$@"
 
 @pytest.fixture
 def tree(tmp_path):
-    """The files of packages of version 9.0.0, with a loader that runs any program."""
+    """Make the files of packages of version 9.0.0, with a loader that runs any program."""
     tree = tmp_path / "tree"
     for name, text in {
         "usr/bin/" + releases.PROGRAM: 'echo "QEMU emulator version 9.0.0; $*"\n',
@@ -34,7 +34,7 @@ def tree(tmp_path):
 
 @pytest.fixture
 def downloads(monkeypatch, tmp_path, tree):
-    """Threads that have downloaded the packages."""
+    """Record the threads that have downloaded the packages."""
     both, threads = threading.Barrier(2), []
 
     def download(suites, to):

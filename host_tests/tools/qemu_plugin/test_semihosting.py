@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""newlib's semihosting start-up works, with every release of QEMU; and memories of other sizes.
+"""newlib's semihosting start-up works with every QEMU, also with memories of other sizes.
 
 QEMU's own answer to SYS_HEAPINFO leaves newlib without a heap: malloc() and fopen() return NULL.
 """
@@ -23,7 +23,7 @@ DTCM, DTCM_END = 0x30000000, 0x30080000
 
 @pytest.fixture(scope="module")
 def run(qemu: Path, plugin: Path):
-    """Run the program: (arguments of the plugin, words) to the completed process."""
+    """Return a function that runs the program with arguments of the plugin, and words."""
 
     def run(arguments: str, *words: str, image: Path | None = None):
         text = " ".join(("program", *words)).replace(",", ",,")
@@ -56,7 +56,7 @@ def test_by_default_the_image_decides(run) -> None:
 
 
 def test_the_answer_is_as_given(run) -> None:
-    """The stack is in the internal SRAM; the heap, which newlib has after the data, is limited."""
+    """SYS_HEAPINFO has the given answer: stack in the SRAM, and a limit of newlib's heap."""
     mallocs = ["malloc:65536"] * 4
     done = run(",heapinfo=1234:30040000:31100000:310c0000", "place", "heapinfo", *mallocs)
     stack, heap = _places(done)
@@ -67,7 +67,7 @@ def test_the_answer_is_as_given(run) -> None:
 
 
 def test_stderr_is_on_stdout_if_asked(run, tmp_path: Path, monkeypatch) -> None:
-    """Only the console's: a file that is opened to append is appended to."""
+    """The console's stderr is on stdout if asked; files opened to append are unaffected."""
     monkeypatch.chdir(tmp_path)
     Path("log.txt").write_text("a")
     words = "error:first", "append:log.txt,b", "write:second", "error:third"
@@ -89,7 +89,7 @@ OPEN, WRITE, TMPNAM, REMOVE, RENAME, SYSTEM = 1, 5, 0xD, 0xE, 0xF, 0x12
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch) -> Path:
-    """The working folder, with files, pipes and links; `secret` is beside it."""
+    """Make the working folder, with files, pipes and links; `secret` is beside it."""
     folder = tmp_path / "inside"
     (folder / "sub").mkdir(parents=True)
     monkeypatch.chdir(folder)
@@ -105,7 +105,7 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 
 @pytest.fixture
 def attempts(run, folder: Path):
-    """Have the program make calls (name: operation and words); what each returned, and errno."""
+    """Have the program make calls (name: operation and words); returns results and errno."""
 
     def attempts(calls: dict[str, tuple[object, ...]], arguments: str = ""):
         lines = [f"call:{','.join(map(str, (name, *words)))}\n" for name, words in calls.items()]
@@ -137,14 +137,14 @@ OUTSIDE = (
 
 
 def test_nothing_outside_the_folder_is_opened_removed_or_renamed(attempts, folder) -> None:
-    """A link may be swapped at any moment, so not even one to a file inside is followed."""
+    """Nothing outside is accessed; even links inside, which may be swapped, are not followed."""
     calls: dict[str, tuple[object, ...]] = {}
     for number, template in enumerate(OUTSIDE):
         name = template.format(folder=folder)
         for mode in (0,) if name in OF_THIS_MACHINE else (0, 2, 4, 6, 8, 10):
             calls[f"open {number} {mode}"] = opening(name, mode)
         if name in OF_THIS_MACHINE:
-            continue  # a plugin that fails this test would remove it
+            continue  # a faulty plugin would remove this
         calls[f"remove {number}"] = REMOVE, *name_and_length(name)
         calls[f"from {number}"] = RENAME, *name_and_length(name), *name_and_length("got")
         calls[f"to {number}"] = RENAME, *name_and_length("in.txt"), *name_and_length(name)
@@ -166,7 +166,7 @@ def test_no_command_runs(attempts, folder) -> None:
 
 
 def test_files_in_the_folder(attempts, folder) -> None:
-    """By names that are relative or absolute, and for each mode."""
+    """Files in the folder open by relative and absolute names, in each mode."""
     calls: dict[str, tuple[object, ...]] = {
         "absolute": opening(f"{folder}/in.txt", 0),
         "other name of the folder": opening(f"{folder.parent}/alias/in.txt", 1),
@@ -198,7 +198,7 @@ def test_files_in_the_folder(attempts, folder) -> None:
 
 
 def test_bad_calls_change_nothing(attempts, folder) -> None:
-    """Names without an end, of any length and at any address, and blocks where nothing is."""
+    """Bad calls change nothing: names without an end, unmapped names and blocks."""
     long = "x/" * 2500
     calls: dict[str, tuple[object, ...]] = {
         "mode": opening("in.txt", 12),
@@ -228,7 +228,7 @@ def test_bad_calls_change_nothing(attempts, folder) -> None:
 
 
 def test_handles_and_written_bytes_have_limits(attempts, folder) -> None:
-    """256 handles, the C library's included, and 1 GiB."""
+    """Handles are limited to 256, the C library's included, and written bytes to 1 GiB."""
     calls: dict[str, tuple[object, ...]] = {"file": opening("out", 4)}
     calls |= {"all": (WRITE, "$", 0x60000000, 1 << 31)}
     results, stderr = attempts(calls)
@@ -248,7 +248,7 @@ def test_handles_and_written_bytes_have_limits(attempts, folder) -> None:
 def test_what_is_swapped_in_is_not_opened(
     run, folder, tmp_path, monkeypatch, name, replacement, flag
 ) -> None:
-    """Another program acts between the check of a name and its use."""
+    """A link that another program swaps in between check and use is not opened."""
     (folder / replacement).rename("replacement")
     (folder / "swapped").mkdir() if "/" in name else (folder / "swapped").write_text("a")
     library = tmp_path / "swap.so"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The device's threads under ThreadSanitizer, without QEMU: completions race with resets."""
+"""Runs the device's threads under ThreadSanitizer, where completions race with resets."""
 
 import os
 import subprocess

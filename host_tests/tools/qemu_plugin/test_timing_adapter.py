@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The timing adapters of Corstone-300: their registers, and that runs take longer behind them.
+"""Tests the timing adapters of Corstone-300: their registers, and longer runs behind them.
 
 Numbers and meanings of the registers are those of Arm's timing_adapter.h.
 """
@@ -13,7 +13,7 @@ import pytest
 from host_tests.tools.qemu_plugin.guest import Guest
 
 CLOCK = ["-icount", "shift=3,sleep=off"]
-SIZE, BEAT = 0x10000, 8  # of the copy, and of the bus of an Ethos-U55
+SIZE, BEAT = 0x10000, 8  # bytes of the copy, and of a beat of an Ethos-U55's bus
 TIMED = "timing=model:20"  # the clock of BOARD_CYCLES
 
 
@@ -24,12 +24,12 @@ def test_bandwidth_and_latency_are_those_of_the_registers(guest: Guest) -> None:
     assert values["eighth"] - plain == pytest.approx(SIZE - SIZE / BEAT, abs=64)
     assert values["late"] - plain == pytest.approx(4000, abs=64)
     assert values["other_port"] - plain < 52 * 500 + 64, "M1 has the commands only, 52 bytes"
-    # ta_init() of timing_adapter.c gives up otherwise.
+    # Otherwise, ta_init() of timing_adapter.c gives up.
     assert values["version"] == values["version_1_secure"] == 0x1117
 
 
 def test_without_modelled_time_no_limit_is_looked_at(guest: Guest) -> None:
-    """Only values that a register cannot keep are reported; test_corstone_320.py has the cycles."""
+    """Without modelled time, only values that a register cannot hold are reported."""
     messages = guest.run("adapter_errors").messages
     assert len(messages) == 4 and not any("estimate" in message for message in messages)
 
@@ -67,14 +67,14 @@ def test_a_reset_of_the_machine_ends_all_limits(guest: Guest) -> None:
 
 
 def test_an_ethos_u85_on_corstone_300_has_its_own_registers_there(guest: Guest) -> None:
-    """It has 8 KB of them, and no such chip exists."""
+    """An Ethos-U85 on Corstone-300, which no chip has, has its 8 KB of registers there."""
     values = guest.run("adapters", f"npu=ethos-u85-256,{TIMED}", CLOCK).values
     assert values["version"] == values["version_1_secure"] == 0
     assert values["quarter"] == pytest.approx(values["plain"], abs=8)
 
 
 def test_executorchs_values_have_the_bandwidths_of_velas_systems(repo) -> None:
-    """The table of the page, each row with the words that the adapter takes for its family."""
+    """The page's table has ExecuTorch's values, with the bandwidths of Vela's systems."""
     vela = configparser.ConfigParser()
     vela.read_string((files("ethosu") / "config_files/Arm/vela.ini").read_text())
     table = (repo / "docs/fvp.md").read_text().partition("### ExecuTorch's values")[2]

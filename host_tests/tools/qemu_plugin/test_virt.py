@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""QEMU's machine for Linux: NPU window, SRAM, RAM, and the interrupt through the GIC."""
+"""Tests QEMU's machine for Linux: NPU window, SRAM, RAM, and the interrupt by the GIC."""
 
 import subprocess
 from pathlib import Path
@@ -15,7 +15,7 @@ SOURCE = Path(__file__).with_name("virt_guest.c")
 
 @pytest.fixture(scope="module")
 def virt_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bare-metal test program of this machine."""
+    """Return the bare-metal test program of this machine."""
     path = tmp_path_factory.mktemp("virt") / "guest.elf"
     flags = "-mcpu=cortex-a15 -marm -mfloat-abi=soft -O2 -Wall -Wextra -Werror -ffreestanding"
     link = "-nostdlib -Wl,-Ttext=0x40010000 -Wl,-estart"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Output of `make boards-table`: the tests' results, and nothing for boards without any."""
+"""`make boards-table` prints the tests' results, and nothing for boards without any."""
 
 import re
 
@@ -34,7 +34,7 @@ def program(repo):
 
 @pytest.fixture
 def table(program, empty_tree, monkeypatch):
-    """The program, in a tree with a board with two variants, one of them emulated."""
+    """Return the program in a tree with a board of two variants, one of them emulated."""
     for path, text in {
         "boards/B/board.toml": BOARD,
         "boards/B/init.c": "// one\n",

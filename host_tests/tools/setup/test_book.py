@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make docs`: all links of the book work, and the reference covers all of the stubs."""
+"""In `make docs`, all links work, and the reference covers all stubs."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ from host_tests.kit import sharing
 
 
 def declared(body):
-    """Public functions, classes and their methods, including those of hidden base classes."""
+    """Return public functions, classes and methods, including those of hidden bases."""
     classes = [node for node in body if isinstance(node, ast.ClassDef)]
     bases = {ast.unparse(base) for one in classes if one.name[0] != "_" for base in one.bases}
     shown = [one for one in classes if one.name[0] != "_" or one.name in bases]
@@ -39,7 +39,7 @@ def test_the_book_is_built_and_its_links_hold(repo, staged, tmp_path):
     for page in ("index", "docs/tutorial", "docs/troubleshooting", "reference/commands"):
         text = (tmp_path / f"{page}.html").read_text()
         assert not re.search(r'(?:src|rel="stylesheet" href)="https?:', text), "works offline"
-    # The glossary links to boards in the navigation only.
+    # The glossary links to boards only in its navigation.
     found = re.findall(r'href="([^"#]+)"', (tmp_path / "docs/glossary.html").read_text())
     links = {(tmp_path / "docs" / link).resolve() for link in found}
     boards = [path.parent.name for path in repo.glob("boards/*/board.toml")]

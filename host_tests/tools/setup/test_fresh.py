@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make fresh`: its arguments, and one sentence where a machine has no means to do it."""
+"""Tests `make fresh`: its arguments, and one sentence on machines that lack a program."""
 
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ SCRIPT = sharing.REPO / "tools/setup/fresh.sh"
 
 
 def fresh(tmp_path, *arguments, **programs):
-    """Run it with only these programs, in a folder of its own."""
+    """Run `make fresh` with only these programs, in a folder of its own."""
     for name, body in programs.items():
         stand_ins.program(tmp_path / name, body, "/bin/sh")
     return subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make newest`: the table of dependencies, why one is behind, and environments of their own."""
+"""Tests `make newest`: the table of dependencies, reasons to be behind, environments."""
 
 import itertools
 import json
@@ -32,14 +32,14 @@ def test_each_dependency_is_in_the_table():
 
 
 def every_pin(name: str) -> set[str]:
-    """The releases to which pyproject.toml pins a dependency, for any release of Python."""
+    """Return the releases to which pyproject.toml pins a dependency, for any Python."""
     text = (REPO / "pyproject.toml").read_text()
     return set(re.findall(rf'"{name}==([^;" ]+)', text))
 
 
 @pytest.mark.parametrize("name", TABLE)
 def test_what_is_behind_has_a_reason(name):
-    """Only what is pinned can be: `make lock` takes the newest release of all others."""
+    """Each pinned dependency that is behind has a reason; `make lock` updates all others."""
     row = TABLE[name]
     assert ("seen" in row) == (name in EXACT), "`seen` is for what is pinned with =="
     behind = every_pin(name) - {row.get("seen")} != set()
@@ -55,7 +55,7 @@ def test_the_lock_has_what_is_pinned(name):
 
 def test_what_is_not_pinned_is_locked_or_extra():
     loose = {name for name in newest.pins() if name not in EXACT}
-    assert loose - set(newest.locked()) == {"distributed"}  # installed by who uses it
+    assert loose - set(newest.locked()) == {"distributed"}  # its users install it
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -72,7 +72,7 @@ def test_its_tests_are_there(name):
     "name", [name for name, row in TABLE.items() if "-k" in row.get("try", "")]
 )
 def test_its_options_leave_tests_in_each_file(name):
-    """Options are for all files."""
+    """Options, which apply to all files, leave tests in each file."""
     row = TABLE[name]
     command = f"{newest.PYTEST.replace('-n 2 --dist worksteal', '--collect-only')} {row['try']}"
     found = newest.run(command, env=os.environ | {"PATH": f"{Path(sys.executable).parent}:/bin"})
@@ -82,7 +82,7 @@ def test_its_options_leave_tests_in_each_file(name):
 
 @pytest.fixture
 def attempts(monkeypatch, tmp_path):
-    """Nothing is installed; the commands and variables of attempts, which end with `ends`."""
+    """Record commands and variables of attempts, which install nothing and end with `ends`."""
     calls = SimpleNamespace(
         installed=[], commands=[], variables=[], ends=itertools.repeat("passes")
     )
@@ -100,7 +100,7 @@ def attempts(monkeypatch, tmp_path):
 
 
 def test_a_release_that_is_refused_is_permitted(attempts):
-    """Not the pinned one, which is tried if the other one breaks."""
+    """A refused release is permitted for the attempt, but not for the pinned one."""
     attempts.ends = itertools.repeat("breaks")
     newest.try_package("ai-edge-litert", TABLE["ai-edge-litert"], "99.1")
     assert attempts.variables == [{"ETHOSU_LITERT": "99.1"}, {}]
@@ -108,7 +108,7 @@ def test_a_release_that_is_refused_is_permitted(attempts):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An environment with another xmodem than that of .venv."""
+    """Make an environment with another xmodem than .venv's."""
     monkeypatch.setattr(newest, "BUILD", tmp_path)
     folder = newest.environment("xmodem")
     (next(folder.glob("lib/python*/site-packages")) / "xmodem.py").write_text("NEW = True\n")
@@ -159,7 +159,7 @@ def test_the_first_break_is_one_line(output, line):
 
 @pytest.fixture
 def without_index(monkeypatch):
-    """A package index and a git server that refuse."""
+    """Replace the package index and the git server by ones that refuse."""
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
     settings = {"CONFIG_FILE": os.devnull, "INDEX_URL": "http://127.0.0.1:1", "RETRIES": "0"}
@@ -178,7 +178,7 @@ def test_without_a_network_each_row_says_so(without_index, capsys):
 
 
 def tried(monkeypatch, releases, breaks):
-    """The table, of the newest releases and of what breaks; returns what was tried."""
+    """Set the newest releases and what breaks; returns what was tried."""
     log = []
 
     def attempt(name, _, release):
@@ -244,7 +244,7 @@ def test_unknown_names_are_refused(capsys):
 
 
 def test_the_night_tries_all_and_goes_on(repo):
-    """`make nightly` runs it with the kits, which are not part of `make newest`."""
+    """`make nightly` tries all dependencies, including kits, and goes on after a failure."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     for target, heavy in (("nightly", "HEAVY=yes"), ("newest", "")):
         command = ["make", "-n", "-C", repo, target, "MAKE=: sub"]
@@ -276,7 +276,7 @@ def test_a_tree_with_another_image_has_all_else(monkeypatch, tmp_path):
 
 
 def test_a_micropython_that_does_not_build_is_a_line(attempts, monkeypatch, tmp_path):
-    """The given source, which is named by its folder; nothing is fetched."""
+    """A MicroPython that does not build gives a line, which names the given folder."""
     attempts.ends = iter(["x.c:1:1: error: no member"])
     monkeypatch.setenv("MICROPYTHON_DIR", str(tmp_path))
     row = newest.micropython()

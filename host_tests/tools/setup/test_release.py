@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make release` reports its files correctly, from the tests' results and the files."""
+"""`make release` reports its files correctly, from test results and the files."""
 
 import hashlib
 import subprocess
@@ -24,7 +24,7 @@ JUNIT = """\
 
 @pytest.fixture
 def release(repo, empty_tree):
-    """The program, in a tree with a board with two variants; `tmp_path/out` takes its files."""
+    """Return the program in a tree with a board of two variants; it writes `tmp_path/out`."""
     module = sharing.script(repo / "tools/setup/release.py")
     (empty_tree / "boards/B").mkdir(parents=True)
     (empty_tree / "boards/B/board.toml").write_text(stand_ins.BOARD + VARIANTS)

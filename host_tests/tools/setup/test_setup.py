@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Set-up on incomplete machines: one sentence explains the fix, and nothing is left half done."""
+"""On incomplete machines, set-up explains the fix in one sentence, and leaves nothing."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from host_tests.kit import stand_ins
 
 @pytest.fixture
 def machine(tmp_path):
-    """A PATH with only these programs: `machine(id="echo 1000")`, plus `keep` real ones."""
+    """Make a PATH with only these programs: `machine(id="echo 1000")`, and `keep` real ones."""
 
     def make(*keep, **programs):
         folder = tmp_path / "bin"
@@ -121,7 +121,7 @@ def test_the_counter_of_a_build_passes_on_its_failure(repo, code, end):
 
 @pytest.fixture
 def on_a_terminal():
-    """Runs a command on a terminal, with variables: returns what it wrote."""
+    """Run a command on a terminal, with variables; returns its output."""
 
     def run(words, **variables):
         ours, its = pty.openpty()
@@ -175,7 +175,7 @@ def test_lock_names_no_package_index(repo):
 
 
 def test_programs_run_without_the_users_environment(repo):
-    """The set-up does not depend on variables that only one machine has."""
+    """Programs run without the user's environment, so set-up is the same everywhere."""
     env = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
     done = subprocess.run(
         [repo / ".venv/bin/ethosu", "--version"], env=env, capture_output=True, text=True

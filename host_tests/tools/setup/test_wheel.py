@@ -25,7 +25,7 @@ from ethosu_tools.model import arrays
 from host_tests.kit import found as found_rows
 from host_tests.kit import sharing
 
-# Packages of the environment, except the tools themselves: linked, not downloaded.
+# Packages of the environment, without the tools, which are linked, not downloaded.
 _OURS = (
     "ethosu_tools",
     "__editable__",
@@ -77,7 +77,7 @@ def wheel(program, repo, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def outside(wheel, tmp_path_factory):
-    """Runs a program of a new environment, in a separate folder, with only that on PATH."""
+    """Run a program of a new environment, in a separate folder, with only that on PATH."""
     place = tmp_path_factory.mktemp("outside")
     venv.create(place / "venv", with_pip=False, symlinks=True)
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(place / "venv")}))
@@ -85,7 +85,7 @@ def outside(wheel, tmp_path_factory):
         if not entry.name.startswith(_OURS):
             (packages / entry.name).symlink_to(entry)
     python = place / "venv/bin/python"
-    # Not the linked pip, which would check which packages it may remove.
+    # The linked pip is not used, as it would check which packages it may remove.
     install = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps"]
     subprocess.run([python, *install, "--no-index", wheel], check=True)
     kept = {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ}
@@ -106,13 +106,13 @@ def outside(wheel, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(outside):
-    """What `ethosu doctor` finds there."""
+    """Return what `ethosu doctor` finds in the environment."""
     return json.loads(outside("ethosu_tools.cli", "doctor", "--json").stdout)
 
 
 @pytest.fixture(scope="module")
 def example(outside, found, repo):
-    """A model from the wheel, and inputs for it."""
+    """Return a model from the wheel, and inputs for it."""
     tree = Path(found["files"])
     assert repo not in tree.parents
     model, inputs = tree / MODEL, outside.folder / "in.npz"
@@ -197,7 +197,7 @@ def test_type_checkers_know_the_modules(outside):
     run = partial(subprocess.run, cwd=outside.folder, capture_output=True, text=True)
     added = [(each.TYPED, each.MISTAKES) for each in found_rows.modules("board_rows")]
     for number, (text, mistakes) in enumerate([(PROGRAM, MISTAKES), *added]):
-        # A file of its own for each text: mypy's cache takes equal sizes within a second for equal.
+        # Each text has a file, as mypy's cache takes files of equal size and time for equal.
         right, wrong = f"user{number}.py", f"wrong{number}.py"
         (outside.folder / right).write_text(text)
         for good, (bad, _) in mistakes.items():
@@ -227,7 +227,7 @@ def test_the_container_file_names_existing_files(repo):
 
 @pytest.mark.slow
 def test_the_container_file_builds_and_runs(wheel, repo, tmp_path):
-    """With buildah, and Debian's image (`buildah pull debian:12-slim`)."""
+    """The container file builds and runs, with buildah and Debian's image."""
     if shutil.which("buildah") is None:
         pytest.skip("buildah is missing: apt-get install buildah")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The data cache of sim_host, under ASan and UBSan.
+"""Tests the data cache of sim_host, under ASan and UBSan.
 
 Each test is a TEST() of the C source; the output names those that fail.
 """
@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parent / "c/test_cache.c"
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tests, linked with driver, board and simulator."""
+    """Link the tests with driver, board and simulator."""
     output = tmp_path_factory.mktemp("sim_host") / "test_cache"
     return cbuild.link(
         output, "address", [str(SOURCE), "check.c"], cbuild.DRIVER, cbuild.BOARD, cbuild.SIM
@@ -23,6 +23,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_cache(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All tests of the C source."""
+    """All tests of the C source pass."""
     monkeypatch.delenv("ETHOSU_COHERENCE", raising=False)
     print(cbuild.run([program, *cbuild.names(str(SOURCE))]))

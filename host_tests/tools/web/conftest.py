@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page in a browser, and the models for testing Vela as WebAssembly."""
+"""Fixtures: the page in a browser, and models for Vela as WebAssembly."""
 
 from pathlib import Path
 
@@ -18,13 +18,13 @@ from .steps import BROWSERS, FOLDER, files, loaded, opened
     params=[name for name in MODELS if isinstance(MODELS[name], TfliteModel) and name not in LEFT]
 )
 def model(request) -> Path:
-    """Each of them, before Vela."""
+    """Return each model, before Vela."""
     return MODELS[request.param].file(request.getfixturevalue, request.param)
 
 
 @pytest.fixture
 def ready(compiled, tmp_path):
-    """Compiles a model as a file of the same name."""
+    """Compile a model to a file of the same name."""
     folder = tmp_path / "compiled"
     folder.mkdir()
 
@@ -45,7 +45,7 @@ def _needs_page():
 
 @pytest.fixture(scope="session")
 def address():
-    """The page's, at a server of this process."""
+    """Return the page's address, at a server of this process."""
     _needs_page()
     with serve(FOLDER) as server:
         yield f"http://localhost:{server.server_port}/"
@@ -53,7 +53,7 @@ def address():
 
 @pytest.fixture
 def server():
-    """A server that the test may stop."""
+    """Start a server that the test may stop."""
     _needs_page()
     with serve(FOLDER) as made:
         yield made
@@ -67,7 +67,7 @@ def vela(address):
 
 @pytest.fixture(scope="module", autouse=True)
 def _leave_the_page():
-    """The browsers remain for other modules; a page that is open takes a tenth of a processor."""
+    """Leave the page, which takes a tenth of a processor; browsers stay for other modules."""
     yield
     for browser in BROWSERS:
         browser.open("about:blank")
@@ -75,14 +75,14 @@ def _leave_the_page():
 
 @pytest.fixture(scope="session")
 def browser(address):
-    """One for all tests that need no options: its start and a first visit take most of a test."""
+    """Share a browser among tests without options, since its start takes most of a test."""
     with opened(address) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def browser_with_devices(address):
-    """The microphone plays the recording of a wake word, again and again; the camera is green."""
+    """Start a browser whose microphone repeats a wake word, and whose camera is green."""
     options = (
         "--use-fake-device-for-media-stream",
         "--use-fake-ui-for-media-stream",
@@ -94,14 +94,14 @@ def browser_with_devices(address):
 
 @pytest.fixture
 def page_with_devices(browser_with_devices, address):
-    """The same in that browser."""
+    """Return the page in that browser."""
     with loaded(browser_with_devices, address):
         yield browser_with_devices
 
 
 @pytest.fixture
 def page(browser, address):
-    """The page, loaded anew."""
+    """Return the page, loaded anew."""
     with loaded(browser, address):
         yield browser
 

@@ -26,18 +26,18 @@ BROWSERS: set[Page] = set()
 
 
 def files():
-    """The folder of the page's files, which is named by their content."""
+    """Return the folder of the page's files, which is named by their content."""
     return next(FOLDER.glob("*/main.js")).parent
 
 
 def with_vela(test):
-    """Vela as WebAssembly takes too long to build in `make test`; `make web` does it."""
+    """Mark a test that needs Vela as WebAssembly as slow, because only `make web` builds it."""
     return pytest.mark.slow(pytest.mark.usefixtures("vela")(test))
 
 
 @contextlib.contextmanager
 def opened(address, *options):
-    """The page in a browser of its own, with its prompt."""
+    """Open the page in a browser of its own, and wait for its prompt."""
     with contextlib.closing(Page(*options)) as made, loaded(made, address):
         BROWSERS.add(made)
         try:
@@ -48,7 +48,7 @@ def opened(address, *options):
 
 @contextlib.contextmanager
 def loaded(page, address):
-    """The page, loaded anew in a browser, with its prompt; at the end, without any error."""
+    """Load the page anew, and wait for its prompt; there must be no error at the end."""
     page.messages.clear()
     page.requests.clear()
     page.look(1400, 1000, "light")
@@ -81,7 +81,7 @@ def choose_npu(page, npu):
 
 
 def type_line(page, text):
-    """Paste it: the two events of each key take 30 ms. The tests of the keyboard press keys."""
+    """Paste a line, because each key would take 30 ms; the tests of the keyboard press keys."""
     page.evaluate(f"ethosuTerminal.focus(), ethosuTerminal.paste({json.dumps(text)})")
     page.press("\r")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Python blocks of the book run in the book; the tests of the examples run the same ones."""
+"""Python blocks of the book run in the book; tests of the examples run the same blocks."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ ELSEWHERE = {page for each in found.modules("page_rows") for page in each.INSTAL
 
 @pytest.fixture(scope="module")
 def book(repo, tmp_path_factory):
-    """The address of a book with the board."""
+    """Return the address of a book with the board."""
     needed.web()
     if find() is None:
         needs.missing("chromium is missing: apt-get install chromium")

@@ -38,7 +38,7 @@ def test_romfs(sizes, tmp_path):
 
 
 def test_metadata(small_models, tmp_path):
-    """Twice, so that the second replaces the first; everything else is unchanged."""
+    """The page writes the tools' metadata, twice, and changes nothing else."""
     model = small_models["small_streaming"]
     code = (
         f"import {{ put }} from '{PAGE}/tflite.mjs'; import fs from 'node:fs';"
@@ -59,7 +59,7 @@ def test_metadata(small_models, tmp_path):
 
 @pytest.mark.parametrize("labels", [(), ("one", "zwei")])
 def test_labels_are_kept(small_models, compiled, labels, tmp_path):
-    """As stored by `ethosu compile`."""
+    """Labels stored by `ethosu compile` are kept."""
     metadata = model_metadata.ModelMetadata(labels, (127.5,), (127.5,))
     source = tmp_path / "source.tflite"
     source.write_bytes(model_metadata.write(small_models["small_cnn"].read_bytes(), metadata, 1, 1))
@@ -82,7 +82,7 @@ def test_labels_are_kept(small_models, compiled, labels, tmp_path):
 
 @pytest.mark.parametrize("rate", [8000, 16000, 22050, 44100, 48000])
 def test_sound_at_another_rate(rate):
-    """A tone below half of 16 kHz is unchanged; one above is removed."""
+    """Sound at another rate keeps tones below 8 kHz, and loses those above."""
     low, high = 1000, 11000
     code = (
         f"import {{ Resampler }} from '{PAGE}/resample.mjs'; import fs from 'node:fs';"
@@ -98,7 +98,7 @@ def test_sound_at_another_rate(rate):
     found = np.frombuffer(run(code, rate, low), np.float32)
     assert 3100 < len(found) <= 3200
     times = np.arange(len(found)) / 16000
-    begun = slice(64, None)  # before it, half of the filter sees silence
+    begun = slice(64, None)  # half of the filter sees silence before
     assert np.abs(found - np.sin(2 * np.pi * low * times))[begun].max() < 2e-3
     if rate > 2 * high:
         assert np.abs(np.frombuffer(run(code, rate, high), np.float32))[begun].max() < 2e-3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Links that carry an example, a target and a program; each example runs."""
+"""Links carry an example, a target and a program; each example runs."""
 
 import json
 
@@ -27,7 +27,7 @@ def test_a_link_carries_the_program(page, address):
     page.open(link)
     page.wait_for(PROMPT)
     assert page.evaluate("document.getElementById('script').value") == program
-    # The link may come from someone else.
+    # A link may come from a stranger.
     assert page.evaluate(LINK_STATUS) == "“Run” starts the program of this link."
     assert "from the link" not in page.screen()
     click(page, "run")
@@ -57,7 +57,7 @@ def test_a_link_carries_board_and_memory_mode(page):
 
 
 def test_a_broken_link_is_one_error(page, address):
-    """In the page that is open, and in a new one."""
+    """A broken link gives one error, in an open page and in a new one."""
     for words, message in (
         ("npu=ethos-u99", "NPU ethos-u99, which this page does not have. It has "),
         ("npu=ethos-u55-128&mode=None", "memory mode None of ethos-u55-128, "),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sound and pictures in the page: recordings, the microphone, files, the camera."""
+"""Tests sound and pictures in the page: recordings, the microphone, files, the camera."""
 
 import pytest
 from ethosu_tools.base import paths
@@ -83,7 +83,7 @@ def test_objects_of_a_picture_and_of_the_camera(page_with_devices, tmp_path, rea
 
 
 def test_a_missing_input_is_reported(page):
-    """Missing microphone, sound or picture: one sentence each."""
+    """A missing microphone, sound or picture is reported in one sentence."""
     click(page, "microphone")
     page.wait_for(f"{ALERT}.includes('microphone')")
     for kind, what in (("sound", "sound file"), ("picture", "picture")):

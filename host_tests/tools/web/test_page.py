@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of `make web` in a headless Chromium, from a plain server of static files."""
+"""Tests the page of `make web` in a headless Chromium, from a server of static files."""
 
 import contextlib
 import json
@@ -71,14 +71,14 @@ def test_model_is_run_and_scripted(page, small_models, ready):
             inside = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
             assert page.evaluate(inside), f"the page is wider than {width} pixels"
             page.screenshot(paths.work("web_parts") / f"page-{width}-{scheme}.png")
-    click(page, "again")  # a new board has the files
+    click(page, "again")  # the new board has the files
     page.wait_for(PROMPT)
     type_line(page, "import os; print(os.listdir('/rom'))")
     page.wait_for_screen("\n['small_cnn.tflite']\n")
 
 
 def test_a_printed_line_does_not_stop_the_page(page):
-    """All of ECMA-48's control sequences, with a count that xterm.js could take for minutes."""
+    """Printed control sequences with huge counts, slow in xterm.js, do not stop the page."""
     type_line(page, "finals = [chr(n) for n in range(64, 127)]")
     for before in ("", " ", "'"):
         type_line(page, f"for f in finals: print('x\\x1b[99999999{before}' + f, end='')\r")
@@ -104,7 +104,7 @@ def test_a_latency_that_fails_leaves_the_verdict(page, small_models, ready):
 
 
 def boards_on(page):
-    """The status of each board in the table, what it lacks, and its text."""
+    """Return each board's status in the table, its missing resources, and its text."""
     rows = page.evaluate(
         "[...document.querySelectorAll('#boards tbody tr')].map("
         "row => [row.dataset.board, row.dataset.status, row.dataset.lacks,"
@@ -125,7 +125,7 @@ def boards_on(page):
     ],
 )
 def test_the_boards_that_fit_are_those_of_the_tools(page, tmp_path, ready, weights, npu, resource):
-    """To the byte, but for the runtime's tables, which are smaller on a 32-bit CPU than on a PC."""
+    """Boards fit as in the tools, to the byte, except for tables, smaller on a 32-bit CPU."""
     net = make_model.Net("dense", 1)
     source = tmp_path / "dense.tflite"
     source.write_bytes(net.finish(net.dense(net.input((1, 1, 1, 1000)), weights, 1.0)))
@@ -138,7 +138,7 @@ def test_the_boards_that_fit_are_those_of_the_tools(page, tmp_path, ready, weigh
     said = page.evaluate("document.getElementById('fits').textContent")
     heap, rom = (int(number.replace(",", "")) for number in re.findall(r"([\d,]+) bytes", said))
     assert need.heap - tables < heap <= need.heap and rom == need.image
-    for reserve_kb in (0, 1000, 9000):  # of 1 to 8 MB
+    for reserve_kb in (0, 1000, 9000):  # heaps have 1 to 8 MB
         page.evaluate(
             f"(() => {{ const r = document.getElementById('reserve'); r.value = {reserve_kb};"
             "r.dispatchEvent(new Event('input')); })()"
@@ -202,7 +202,7 @@ def test_other_runtimes_are_shown_for_a_model_that_does_not_run_here(page, tmp_p
 
 
 def check_latency(page, model):
-    """It is what `ethosu check` says."""
+    """Check that the latency equals `ethosu check`'s."""
     rows = page.evaluate(
         "[...document.querySelectorAll('#latency tbody tr')].map("
         "row => [row.dataset.system, row.dataset.cycles,"
@@ -264,7 +264,7 @@ def test_the_answer_comes_first(page, small_models, ready):
 
 
 def where(board):
-    """A board, and the memory in which it has its weights if nobody says otherwise."""
+    """Return a board, and its default memory for weights."""
     system = systems.find(board)
     return system.name, system.weights.name
 
@@ -313,7 +313,7 @@ def test_arena_has_each_tensor_that_is_in_it(page, tmp_path, ready, npu):
     ends = tflite.describe(source)
     for tensor in (*ends.inputs, *ends.outputs):
         assert any(name.startswith(f"{tensor.name}: ") for name in names), names
-    # The NPU's fast scratch is separate memory.
+    # Here the NPU's fast scratch is separate memory.
     (graph,) = parse(model.read_bytes())
     fast = graph.fast_scratch
     assert (fast is None) == (npu == "ethos-u55-128")
@@ -377,7 +377,7 @@ INSIDE = "document.getElementById('terminal').contains(document.activeElement)"
 
 
 def test_the_keyboard_reaches_each_control(page):
-    """Tab completes names at the prompt; Esc and then Tab goes on from there, Shift-Tab back."""
+    """The keyboard reaches each control: at the prompt, Esc then Tab leaves, Shift-Tab back."""
     page.evaluate("ethosuTerminal.focus()")
     assert page.evaluate(INSIDE)
     press_key(page, "Tab", modifiers=8)
@@ -415,7 +415,7 @@ def luminance(color):
 
 
 def check_contrast(page):
-    """WCAG 2.1, 1.4.11: 3:1 between the borders of controls and adjacent colours."""
+    """Check WCAG 2.1, 1.4.11: 3:1 between the borders of controls and adjacent colours."""
     controls = "#drop, #target, #mode, #script, #interrupt, #terminal, #examples button"
     found = page.evaluate(
         f"JSON.stringify([...document.querySelectorAll('{controls}')].map(e => ["
@@ -430,7 +430,7 @@ def check_contrast(page):
 
 
 def test_each_control_has_a_name_and_contrast(page):
-    """Names are for a screen reader."""
+    """Each control has a name, for screen readers, and enough contrast."""
     roles = {"button", "combobox", "link", "textbox", "region", "toolbar", "heading"}
     nodes = page.call("Accessibility.getFullAXTree")["nodes"]
     found = [node for node in nodes if node.get("role", {}).get("value") in roles]
@@ -442,7 +442,7 @@ def test_each_control_has_a_name_and_contrast(page):
 
 
 def test_a_difference_is_detected(page):
-    """The comparison detects one changed weight."""
+    """The comparison with the reference detects one changed weight."""
     code = """(async () => {
         const files = document.querySelector("script[type=module]").src;
         const { Model, planned, runProgram } = await import(files);
@@ -507,7 +507,7 @@ def test_bad_files_are_one_error_and_the_prompt_still_works(page, small_models, 
 
 
 def test_a_model_without_room_is_refused(page, tmp_path, ready):
-    """Its input alone exceeds the board's heap."""
+    """A model whose input alone exceeds the board's heap is refused."""
     graph = Graph("wide")
     shape = (1, 4096, 4096, 3)
     ends = [graph.tensor(name, shape, "int8", 1 / 255, -128) for name in ("in", "out")]

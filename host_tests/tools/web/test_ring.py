@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Input of the page's board is for the board that runs when it is typed, at whatever moment."""
+"""Input reaches the board that runs when it is typed, and no later one."""
 
 from .test_files import PAGE, run
 

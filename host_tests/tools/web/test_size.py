@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a visitor downloads: each part when it is needed, in bytes of the compressed files."""
+"""A visitor downloads each part when needed; limits the bytes of compressed files."""
 
 import gzip
 import shutil
@@ -12,7 +12,7 @@ from host_tests.kit.serve import serve
 
 from .steps import FOLDER, PROMPT, choose, files, loaded, opened, with_vela
 
-# With Brotli: up to the first prompt, and with all that compiles a model.
+# Limits with Brotli: up to the first prompt, and with all parts that compile a model.
 PROMPT_BYTES = 442_000
 VELA_BYTES = 400_000
 UNPACK = """
@@ -23,13 +23,13 @@ fs.writeSync(1, zlib.brotliDecompressSync(fs.readFileSync(process.argv[1])));
 
 
 def names(page):
-    """Files of the page that were requested, in order."""
+    """Return the files of the page that were requested, in order."""
     paths = [urlparse(each).path for each in page.requests if each.startswith("http")]
     return [path.strip("/").removeprefix(f"{files().name}/") or "index.html" for path in paths]
 
 
 def sizes(found):
-    """Bytes of the compressed files."""
+    """Return the bytes of the compressed files."""
     return {
         name: (FOLDER if name == "index.html" else files()).joinpath(f"{name}.br").stat().st_size
         for name in found
@@ -48,7 +48,7 @@ def test_a_first_visit_loads_the_board_and_the_terminal_once(address):
 
 @pytest.fixture
 def site(address, tmp_path):
-    """A server of a page that has just been deployed, so that no cache takes it for settled."""
+    """Serve a page that has just been deployed, so that no cache treats it as settled."""
     shutil.copytree(FOLDER, tmp_path / "site", copy_function=shutil.copy)
     with serve(tmp_path / "site") as server:
         yield server, tmp_path / "site"
@@ -58,7 +58,7 @@ def test_a_later_visit_loads_the_page_only(site):
     server, _ = site
     address = f"http://localhost:{server.server_port}/"
     with opened(address) as page:
-        with loaded(page, address):  # the first one with the service worker
+        with loaded(page, address):  # the first visit with the service worker
             pass
         server.requested.clear()
         with loaded(page, address):
@@ -66,7 +66,7 @@ def test_a_later_visit_loads_the_page_only(site):
 
 
 def test_a_new_build_is_shown_at_once_and_kept(site):
-    """Files of the old one are forgotten; a page of it that is still open says what to do."""
+    """A new build replaces the old one's files; an open page of the old one tells what to do."""
     server, folder = site
     address = f"http://localhost:{server.server_port}/"
     with opened(address) as page, loaded(page, address):
@@ -78,7 +78,7 @@ def test_a_new_build_is_shown_at_once_and_kept(site):
             (folder / name).write_text(text.replace(old, new).replace("<h1>", "<h1>New: "))
         page.evaluate("document.querySelector('[data-example=small_cnn]').click()")
         page.wait_for("document.getElementById('status').textContent.includes('reload it')")
-        page.messages.clear()  # of the browser, about this file
+        page.messages.clear()  # the browser's, about this file
         with loaded(page, address):
             title = page.evaluate("document.querySelector('h1').textContent")
             assert title.startswith("New: ")
@@ -95,7 +95,7 @@ def test_a_new_build_is_shown_at_once_and_kept(site):
 
 @with_vela
 def test_the_first_model_loads_vela_once(address, small_models):
-    """With what the prompt needs, it is less than 1 MB."""
+    """The first model loads Vela once; with the prompt's parts, that is less than 1 MB."""
     with opened(address) as page:
         before = len(names(page))
         choose(page, small_models["small_cnn"])
@@ -106,7 +106,7 @@ def test_the_first_model_loads_vela_once(address, small_models):
 
 
 def test_compressed_files_hold_the_same(address):
-    """`address`: the page is built."""
+    """Compressed files have the same contents as the plain ones."""
     checked = ("main.js", "ethosu.wasm", "examples/small_cnn.tflite")
     for file in (FOLDER / "index.html", *(files() / name for name in checked)):
         content = file.read_bytes()

@@ -15,7 +15,7 @@ from host_tests.kit import needs
 from . import needed
 
 pytestmark = pytest.mark.slow
-# By title and NPU: some chips have an NPU for each CPU, with other memories around it.
+# Targets by title and NPU, since some chips have an NPU for each CPU, with other memories.
 BOARDS = {
     (board.title, npu): boards.vela_facts(boards.load(board.name, npu))
     for board in boards.every()
@@ -25,7 +25,7 @@ BOARDS = {
 
 @pytest.fixture(scope="module")
 def parts():
-    """The parts that `make web` made the page from."""
+    """Return the parts from which `make web` made the page."""
     needed.web()
     folder = paths.root() / "build/web_parts"
     if not (folder / "vela/vela.wasm").is_file() or not (folder / "settings.json").is_file():
@@ -52,7 +52,7 @@ def test_same_bytes(parts, model, tmp_path):
             memory_mode=target["memory_mode"],
         )
         expected = native.read_bytes()
-        # Metadata that the tools add to Vela's file afterwards.
+        # The tools add this metadata to Vela's file afterwards.
         notes = {name: get(expected, name) for name in ("vela_version", "ethosu_debug")}
         assert put(file.read_bytes(), notes) == expected, target
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Add-ons, which the rest of the tools finds and never names: see base/addons.py."""
+"""Add-ons, which the other packages find but never name: see base/addons.py."""

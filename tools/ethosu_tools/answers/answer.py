@@ -20,11 +20,11 @@ from . import text, views
 
 UNKNOWN = str(fit.Status.UNKNOWN)
 WIDTH = 98
-_NAMED = 3  # boards in a sentence
+_NAMED = 3  # a sentence names at most this many boards
 
 
 def verdict(data: dict[str, Any]) -> str:
-    """One sentence."""
+    """Return the answer in one sentence."""
     of_boards = [row for row in data["boards"] if row["status"] != UNKNOWN]
     if not of_boards:
         return _of_chips(data)
@@ -37,7 +37,7 @@ def verdict(data: dict[str, Any]) -> str:
         where = f"{share} boards" if able[_NAMED:] else ", ".join(able)
         return f"{_yes(used)} it runs on {where}; {_but(used)}{exactness(used)}"
     where = f"it runs on none of {len(names)} boards" if names[1:] else f"not on {names[0]}"
-    # First what is wrong where the NPU is right.
+    # Boards with the model's NPU come first: their reasons tell more than "another NPU".
     rows = sorted(of_boards, key=lambda row: row["run"] is None)
     reasons = list(dict.fromkeys(reason for row in rows for reason in row["short"]))
     options = "" if names[1:] else rows[0]["options"]
@@ -48,7 +48,7 @@ def verdict(data: dict[str, Any]) -> str:
 
 
 def _of_chips(data: dict[str, Any]) -> str:
-    """The same if no row is a board with known memories."""
+    """Return the verdict if no row is a board with known memories."""
     rows = data["boards"]
     heap = max(row["need"]["heap"] for row in rows)
     names = ", ".join(dict.fromkeys(row["board"] for row in rows))
@@ -61,7 +61,7 @@ def _but(runs: Sequence[dict[str, Any]]) -> str:
 
 
 def is_wrong(runs: Sequence[dict[str, Any]]) -> bool:
-    """Whether results differ, other than as is known of the NPU or of the reference."""
+    """Whether results differ beyond the known deviations of the NPU and the reference."""
     return any(run["exact"] is False and not run["note"].startswith(known.KNOWN) for run in runs)
 
 
@@ -70,7 +70,7 @@ def _yes(runs: Sequence[dict[str, Any]]) -> str:
 
 
 def speed(row: dict[str, Any]) -> str:
-    """How fast a board is, with the basis of the figure; a sentence."""
+    """Return a sentence on the speed of a board and on what the figure is based."""
     where, time = f"{row['board']} ({row['npu']})", row["estimate"]
     if not time:
         return f"On {where} the CPU computes everything; the estimate covers the NPU only."
@@ -81,7 +81,7 @@ def speed(row: dict[str, Any]) -> str:
 
 
 def exactness(runs: Sequence[dict[str, Any]]) -> str:
-    """How exact these runs are, in words."""
+    """Return how exact these runs are, in words."""
     wrong = [run for run in runs if run["exact"] is False]
     if wrong:
         worst = max(wrong, key=lambda run: float(run["by"]))
@@ -98,7 +98,7 @@ def exactness(runs: Sequence[dict[str, Any]]) -> str:
 
 
 def remarks(data: dict[str, Any]) -> list[str]:
-    """What is wrong with each run, and what else is known."""
+    """Return what is wrong with each run, and its warnings."""
     lines = []
     exact = [run["npu"] or "CPU" for run in data["runs"] if run["exact"]]
     for run in data["runs"]:
@@ -114,7 +114,7 @@ def remarks(data: dict[str, Any]) -> list[str]:
 
 
 def cells(data: dict[str, Any]) -> list[tuple[str, ...]]:
-    """The table of all boards, its head first, without the reasons in full; what runs it first."""
+    """Return the table of all boards, its header first; it gives reasons in a word."""
     mixed = bool(data["cpu_operators"])
     time = ("NPU, ms", "CPU, ms") if mixed else ("one inference, ms",)
     rows = [("board", "NPU", "weights", *time, "heap", "/rom")]
@@ -145,7 +145,7 @@ def _share(row: dict[str, Any], name: str) -> str:
 
 
 def notes(data: dict[str, Any]) -> list[str]:
-    """What the table of boards does not say: its brackets, the CPU's part, what would be faster."""
+    """Return notes below the table: its brackets, the CPU's part, and what would be faster."""
     first, running = data["boards"][0], [row for row in data["boards"] if row["runs"]]
     lines = [text.BRACKETS] if any(text.BRACKET in _time(row) for row in running) else []
     if left := data["cpu_operators"]:
@@ -165,7 +165,7 @@ def notes(data: dict[str, Any]) -> list[str]:
 
 
 def lines(data: dict[str, Any]) -> list[str]:
-    """For a terminal: the boards as a table, notes, and each reason why it does not run."""
+    """Return the answer for a terminal: the table, notes, and why the model does not run."""
     head, *rows = cells(data)
     head = tuple(name if name == "NPU" else name.upper().replace(" MS", " ms") for name in head)
     shown = views.text(head, rows, "HEAP", "/ROM").splitlines()
@@ -203,7 +203,7 @@ def side_by_side(models: Sequence[dict[str, Any]]) -> tuple[Sequence[str], list[
 
 
 def following(data: dict[str, Any]) -> list[str]:
-    """What to type next."""
+    """Return the command to type next, and where the page is."""
     first = data["boards"][0]
     lines = [f"page: {data['html']}"] if "html" in data else []
     if first["runs"] and not data["compiled"] and first["used"] and not data["exit_code"]:
@@ -212,7 +212,7 @@ def following(data: dict[str, Any]) -> list[str]:
 
 
 def wrapped(line: str) -> list[str]:
-    """A line for a terminal, in several; as it is for a file or another program."""
+    """Break a line to fit a terminal; stdout of another kind gets the line unchanged."""
     if not (sys.stdout and sys.stdout.isatty()):
         return [line]
     return textwrap.wrap(line, WIDTH, subsequent_indent="  ", break_long_words=False)

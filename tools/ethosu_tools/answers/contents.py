@@ -36,7 +36,7 @@ def describe(file: ModelFile) -> dict[str, Any]:
 
 
 def describe_signatures(file: ModelFile) -> dict[str, Any]:
-    """What each signature of a file with several reads and writes; the one that is described."""
+    """Return inputs and outputs of each signature of a file with several, and the chosen one."""
     models = {each.signature: each.description for each in signatures.each(file.undivided)}
     if len(models) < 2:
         return {}
@@ -94,7 +94,7 @@ def text(data: dict[str, Any]) -> str:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    """A line for each of several models."""
+    """Return a table with one line per model."""
     head: tuple[str, ...] = ("bytes", "NPU", "on the CPU", "model")
     lines: list[tuple[str, ...]] = [
         (f"{row['bytes']:,}", row["npu"] or "-", counted(row["cpu_operators"]) or "-", row["model"])

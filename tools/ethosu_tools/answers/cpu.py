@@ -12,9 +12,9 @@ MAX_PER_CYCLE = 2
 
 
 def instructions(compiled: ModelFile) -> int:
-    """Instructions of one inference: driver, runtime, CPU operators, and Python's call.
+    """Count the instructions of an inference: driver, runtime, CPU operators, and Python's call.
 
-    Counted with the firmware of the board that accepts any NPU, which must have been built.
+    This runs the firmware of the board that accepts any NPU, which must have been built.
     """
     with EmulatedRunner(
         compiled, emulated(boards.DEFAULT, file=compiled), repeatable=True
@@ -24,7 +24,7 @@ def instructions(compiled: ModelFile) -> int:
 
 
 def milliseconds(count: int, system: System) -> tuple[float, float]:
-    """Time at one cycle per instruction, and the minimum: Cortex-M55 and M85 can issue two.
+    """Return the time at one cycle per instruction, and the minimum, at two per cycle (dual issue).
 
     There is no upper bound, because memory stalls are unknown.
     """

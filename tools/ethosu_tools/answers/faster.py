@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What would make a model faster on a board: another memory for its weights, or a larger NPU."""
+"""Changes that make a model faster on a board: another memory for its weights, a larger NPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORTH = 0.95
 def changes(
     model: ModelFile, compiled: ModelFile, estimate: Latency, reserve: int = 0
 ) -> list[str]:
-    """A sentence for each change that makes the model faster, and that the board has room for."""
+    """Return a sentence for each change that makes the model faster and fits the board."""
     lines = []
     for change, file, other in _others(model, compiled, estimate.system):
         gain = latency.estimate(file, other)
@@ -47,7 +47,7 @@ def _others(
         other = system.with_npu(largest)
         try:
             file = load.compile_for(model, other)
-        except InputError:  # no larger NPU helps, then
+        except InputError:  # it does not compile for the larger NPU
             return
         names = [board.name for board in boards.every() if largest in board.npus]
         having = f" ({', '.join(names)})" if names else ""
@@ -57,6 +57,6 @@ def _others(
 def _with_weights(memory: str, system: System) -> str:
     """Describe weights in another memory, and how to put them there."""
     how = f"--weights {memory}"
-    if memory == system.tensors.name:  # the heap's
+    if memory == system.tensors.name:  # the weights are then in the heap
         how += "; on the board: ethosu.Model(open('/rom/NAME', 'rb').read())"
     return f"with the weights in {memory} ({how})"

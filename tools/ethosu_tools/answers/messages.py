@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Messages of other runtimes about a model: what they mean, and what to do.
+"""Messages of other runtimes about a model, with their causes and remedies.
 
-Titles are headings of docs/errors.md. Each row has the place in the other project's source from
-which the message comes, or the thread in which users met it; a commit is named where the text
-or its place has changed. What other projects print besides is in logs.toml, by the format strings
-of their sources.
+Titles are headings of docs/errors.md. Each row names the place in the other project's source that
+prints the message, or the thread in which users reported it, with a commit if the text or its
+place has changed. logs.toml has the other messages, by the format strings in the sources.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ..base import addons
 class Message:
     """A message of another runtime; groups of `pattern` are fields of `cause` and `advice`.
 
-    `says` is an example of it, as printed; `memory`: it is about the memory for the NPU's tensors.
+    `says` is an example as printed; `memory` marks messages about memory for the NPU's tensors.
     """
 
     title: str
@@ -41,7 +40,7 @@ class Message:
 
 
 def _readable(value: str) -> str:
-    """Numbers of bytes with separators; other words as they are."""
+    """Add thousands separators to a number; return other words unchanged."""
     return f"{int(value):,}" if value.isdecimal() else value
 
 
@@ -213,12 +212,12 @@ MESSAGES = (
 )
 
 
-# What C's printf() prints for a conversion.
+# Regular expressions for what C's printf() prints for each conversion.
 _PRINTED = {"d": r"-?\d+", "u": r"\d+", "x": r"[0-9a-fA-F]+", "p": r"(?:0x)?[0-9a-fA-F]+"}
 
 
 def _pattern(form: str) -> str:
-    """What a format string prints, as a regular expression; %s at its end takes the whole line."""
+    """Return a regular expression for what a format string prints; %s at its end takes a line."""
     parts = re.split(r"%[lz]?([a-z])", form)
     texts, conversions = parts[::2], parts[1::2]
     printed = (
@@ -247,7 +246,7 @@ def every() -> list[Message]:
 
 
 def matches(text: str) -> Iterator[tuple[re.Match[str], Message]]:
-    """All known messages of a text; of those within one another, the longest."""
+    """Find all known messages in a text; of overlapping ones, the longest counts."""
     end = 0
     found = [
         (match, message)

@@ -29,9 +29,9 @@ from ..sim.oracle import Oracle, check_original
 from ..sim.simulation import Simulation
 from . import cpu
 
-# Steps with random inputs; a model with state gets other ones in each.
+# Number of steps with random inputs, which differ in each step.
 STEPS = 3
-# What a Fit says, of a chip.
+# The entries of a Fit for a chip, whose memories are unknown.
 _NO_FIT: dict[str, Any] = {"lacks": {}, "used": {}, "shares": {}, "heap": None, "rom": None}
 _NO_FIT |= {"fast": 0, "reserve": 0, "advice": ""}
 
@@ -40,8 +40,8 @@ _NO_FIT |= {"fast": 0, "reserve": 0, "advice": ""}
 class Run:
     """One compiled form of the file on the simulated NPU.
 
-    `file`: that form; None if it cannot be loaded, for the reason `refused`. `exact`: None if there
-    was nothing to compare with; `differing` of `values` are not equal, by up to `by`.
+    `file` is None if it cannot be loaded; `refused` gives the reason. `exact` is None if there was
+    nothing to compare with. `differing` of `values` values differ, by up to `by`.
     """
 
     npu: str | None
@@ -64,7 +64,7 @@ class Run:
 
     @property
     def proof(self) -> dict[str, Any]:
-        """Figures of the comparison, as in a Difference; "why": the reason if there was none."""
+        """Figures of the comparison, as in a Difference; "why" tells why none was made."""
         if self.exact is None:
             return {"why": self.refused or self.note}
         names = {"steps": "steps", "values": "values", "differing": "differing", "largest": "by"}
@@ -73,10 +73,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Row:
-    """One NPU of a board or chip; `run` is an index of the runs, None if the file is for another.
+    """One NPU of a board or chip; `run` indexes the runs, or is None if the file needs another NPU.
 
-    `need`: None if it cannot be loaded there. `fit`: None for a chip, whose heap is unknown.
-    `instructions`: of the CPU in an inference, None if they were not counted.
+    `need` is None if the file cannot be loaded, `fit` for a chip, whose heap is unknown, and
+    `instructions` (of the CPU in an inference) if they were not counted.
     """
 
     system: System
@@ -101,7 +101,7 @@ class Row:
 
     @property
     def cpu(self) -> dict[str, Any] | None:
-        """The CPU's part of an inference: instructions, and its time in ms, the least and usual."""
+        """The CPU's part of an inference: instructions, and usual and shortest time in ms."""
         if self.instructions is None:
             return None
         ms, low_ms = cpu.milliseconds(self.instructions, self.system)
@@ -109,7 +109,7 @@ class Row:
 
     @property
     def rank(self) -> tuple[bool, bool, bool, float]:
-        """For sorting: what runs, in order of its time; then bounds, then what has no time."""
+        """Sort key: boards that run the file first, by time; bounds after times, no time last."""
         time = self.estimate
         if not time:
             return not self.runs, True, True, 0.0
@@ -123,7 +123,7 @@ class Row:
 
     @property
     def options(self) -> str:
-        """Those of `ethosu compile` for this row; "" if it is no board."""
+        """Options of `ethosu compile` for this board; "" for a chip."""
         board = self.system.board
         if not board:
             return ""
@@ -131,7 +131,7 @@ class Row:
         return f"--board {board.name}" + ("" if usual else f" --npu {self.system.npu}")
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON: of a Fit, of a Latency, and more."""
+        """Return plain data, for JSON."""
         board = self.system.board if self.status is Status.OTHER_NPU else None
         return (self.fit.as_dict() if self.fit else _NO_FIT) | {
             "board": self.system.name,
@@ -169,14 +169,14 @@ class Examination:
         self.file = file
         self.reference = reference if file.description.compiled else file
         self.runs: list[Run] = []
-        self.rejected = ""  # by LiteRT, and why
+        self.rejected = ""  # why LiteRT rejected the file
         self.uncounted = ""  # why the CPU's part is unknown
         self._ui, self._steps, self._reserve = ui, steps, reserve
         self._known: dict[tuple[str, str, str], int] = {}
         self._instructions: dict[int, int | None] = {}
 
     def row(self, system: System) -> Row:
-        """The row of one board or chip with one NPU, which may be another than the file's."""
+        """Return the row of a board or chip with one NPU, which need not be the file's."""
         own = self.file.description.npu
         if self.file.description.compiled and own not in (None, system.npu):
             return Row(system, Status.OTHER_NPU, (f"compiled for {own}, another NPU",))
@@ -199,7 +199,7 @@ class Examination:
         )
 
     def _counted(self, index: int) -> int | None:
-        """Instructions of the CPU, if it computes operators beside the NPU."""
+        """Count the CPU's instructions if it computes operators beside the NPU."""
         file = self.runs[index].file
         if file is None or not file.description.npu or not file.description.cpu_operators:
             return None
@@ -212,12 +212,12 @@ class Examination:
         return self._instructions[index]
 
     def run(self, system: System) -> Run:
-        """The run of the form for this system."""
+        """Return the run of the form that is compiled for this system."""
         return self.runs[self._run(system)]
 
     @property
     def cpu_operators(self) -> dict[str, int]:
-        """What stays on the CPU: of a file as trained, the most of all its compiled forms."""
+        """Operators left to the CPU: of an uncompiled file, the most in any compiled form."""
         most: Counter[str] = Counter()
         compiled = self.file.description.compiled
         for form in [self.file] if compiled else [run.file for run in self.runs]:
@@ -237,7 +237,7 @@ class Examination:
         npu = self.file.description.npu if self.file.description.compiled else system.npu
         try:
             made = load.compile_for(self.file, system)
-            # What is compiled here has a plan already, and a program has its exporter's.
+            # A model compiled here has a plan already, and a program has the plan of its exporter.
             if made is self.file and not made.is_program:
                 made, _ = load.prepare(self.file, made)
             run = self._compared(Run(made.description.npu, made), made)
@@ -249,7 +249,7 @@ class Examination:
             return Run(npu, refused=self._reason(error), remedies=remedies)
 
     def _reason(self, error: ToolError) -> str:
-        """The reason alone, without the file's name; remedies follow on lines of their own."""
+        """Return an error's first line without the file's name; remedies are on later lines."""
         text = str(error).splitlines()[0]
         for start in (f"{self.file} can't run here: ", f"{self.file}: "):
             text = text.removeprefix(start)

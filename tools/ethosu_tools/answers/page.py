@@ -144,7 +144,7 @@ def _answer(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _left(data: dict[str, Any]) -> Iterator[str]:
-    """Why operators are on the CPU, by Vela."""
+    """Return Vela's reasons why operators are on the CPU."""
     if rows := leftover.text(data["leftover"]):
         yield "<h2>Left to the CPU</h2><ul>"
         for first, *rule in rows:
@@ -153,7 +153,7 @@ def _left(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _text(sentence: str) -> str:
-    """A sentence with commands between backquotes."""
+    """Format a sentence with commands between backquotes."""
     return re.sub("`(.+?)`", r"<code>\1</code>", escape(sentence))
 
 
@@ -205,9 +205,9 @@ def _summary(subject: Subject) -> str:
 
 
 def _without_layer(subject: Subject) -> Iterator[str]:
-    """Operators of the source whose numbers no layer has."""
+    """Name the source's operators that have no layer, as Vela merged or replaced them."""
     named = {layer.name.split(" ")[0] for layer in subject.layers}
-    whole = {layer.name for layer in subject.layers}  # without a number, if it is on the CPU
+    whole = {layer.name for layer in subject.layers}  # layers on the CPU have no number
     graph = subject.source.graph if subject.source else None
     operators = graph.operators if graph else ()
     gone = [
@@ -240,7 +240,7 @@ def _traffic(layer: Layer) -> dict[str, float]:
 
 def _copies(subject: Subject) -> str:
     operations = subject.estimate.operations if subject.estimate else []
-    # What fills a table inside the NPU is written to no memory.
+    # A copy without an output feature map fills a table inside the NPU.
     copied = sum(sum(each.read) for each in operations if each.ofm is None)
     if not copied:
         return "The NPU copies nothing by DMA."

@@ -24,12 +24,12 @@ from ..model import ModelFile
 from ..sim import latency
 
 FILE = Path(__file__).parent / "points.csv"
-MEAN_LIMIT, LIMIT = 0.10, 0.25  # of the errors, checked by the test
+MEAN_LIMIT, LIMIT = 0.10, 0.25  # largest mean and single error that the test accepts
 
 
 @dataclass(frozen=True)
 class Point:
-    """One measured latency; known: it was available when the estimate's rules were chosen."""
+    """One measured latency; `known` if the estimate's rules were chosen with it at hand."""
 
     id: str
     model: str
@@ -75,7 +75,7 @@ def read(path: Path = FILE) -> list[Point]:
 
 
 def published() -> list[Point]:
-    """The points of all boards and chips."""
+    """Read the points of all boards and chips."""
     found = (FILE, *boards.files.files(paths.root(), FILE.name))
     return [point for path in found for point in read(path)]
 
@@ -91,7 +91,7 @@ def append(point: Point, path: Path) -> None:
 
 
 def find_model(point: Point, folders: Iterable[Path]) -> bytes | None:
-    """The model of a point: NAME, or NAME.cpp with its bytes as a C array, with the right hash."""
+    """Find a point's model by name and hash: the file NAME, or a C array of it in NAME.cpp."""
     for folder in folders:
         for path, read in ((folder / point.model, _bytes), (folder / f"{point.model}.cpp", _array)):
             if path.is_file():
@@ -121,7 +121,7 @@ def compare(point: Point, model: bytes) -> Result:
 
 
 def mean_error(results: Sequence[Result]) -> float:
-    """Mean absolute error."""
+    """Return the mean absolute error."""
     return sum(abs(each.error) for each in results) / len(results)
 
 

@@ -11,7 +11,7 @@ code 8 (not supported). Kinds that no other shape than those of an earlier one w
 out.
 """
 
-TYPE_CHECKING = False  # except for mypy
+TYPE_CHECKING = False  # mypy takes it as True
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     Shapes = Sequence[tuple[int, ...]]
 
 ACCEPTS, REFUSES, NEEDS = "accepts it", "refuses it", "needs"
-_LISTED = 3  # NPUs in a sentence
+_LISTED = 3  # a sentence lists at most this many NPUs
 _STRIDES = (8, 16, 32)
-_SCRATCH = 2  # of the inputs of an operator ethos-u
+_SCRATCH = 2  # index of the scratch among the inputs of an operator ethos-u
 # tensor_arena_size in the manifests of the package pymicro-wakeword.
 _WAKE_WORDS = "microWakeWord's own models have 22,348 to 37,000 bytes in all"
 
@@ -34,7 +34,7 @@ def _commands(subject: "Subject", _: None) -> str:
 
 
 def _custom(subject: "Subject", custom: "Sequence[str]") -> str:
-    """TFLite itself has one custom operator only."""
+    """Check for custom operators of TFLite Micro that the runtime lacks."""
     names = [name for name in subject.cpu if name in custom]
     if not names:
         return ""
@@ -72,7 +72,7 @@ def _short(what: str, size: int, needs: str, need: int) -> str:
 
 
 def _arena(subject: "Subject", sizes: "int | dict[str, int]") -> str:
-    """One size, or one for each NPU."""
+    """Check the arena against a limit: one size, or one for each NPU."""
     size = sizes if isinstance(sizes, int) else sizes.get(subject.npu or "", max(sizes.values()))
     text = _short("its arena", size, "the model needs at least", subject.arena)
     return text and f"{text}, and TFLite Micro's tables some KB more"
@@ -106,7 +106,7 @@ def _method_pool(subject: "Subject", size: int) -> str:
 
 
 def _build(subject: "Subject", _: None) -> str:
-    """What firmware of one's own must provide."""
+    """List what a user's own firmware must provide."""
     names = (["ethos-u"] if subject.npu else []) + list(subject.cpu)
     more = "some KB for its tables"
     if subject.state:
@@ -134,7 +134,7 @@ RULES: "tuple[tuple[str, Callable[[Subject, Any], str]], ...]" = (
 
 
 def verdict(subject: "Subject", runtime: "dict[str, Any]") -> "dict[str, Any]":
-    """What a runtime would do with a model: one of ACCEPTS, REFUSES, NEEDS, and why."""
+    """Return whether a runtime ACCEPTS, REFUSES or NEEDS something for a model, and why."""
     reasons = []
     for name, rule in RULES:
         limit = runtime["limits"].get(name)
@@ -153,8 +153,8 @@ def sizes(
     """Bytes of a `.tflite` in TFLite Micro: the NPU's scratch, the variables, and the whole arena.
 
     tensors: size, and whether it is a constant. operators: name, whether the NPU computes it, and
-    the numbers of its inputs and outputs. renaming: operators that may work in place. As trained,
-    the arena has at least what the largest operator reads and writes.
+    the numbers of its inputs and outputs. renaming: operators that may work in place. The arena of
+    an uncompiled model has at least what the largest operator reads and writes.
     """
     scratch, largest, variables = 0, 0, {}
     for name, on_npu, inputs, outputs in operators:
@@ -172,7 +172,7 @@ def sizes(
 def answers(
     facts: "dict[str, Any]", graph: "Sequence[Any]", runtimes: "Sequence[dict[str, Any]]"
 ) -> "list[dict[str, Any]]":
-    """The verdicts on plain facts, as JSON has them, with words and whether each is a yes.
+    """Return the verdicts on facts from JSON, each with a sentence and `takes`, a yes or no.
 
     graph: the arguments of sizes().
     """
@@ -200,7 +200,7 @@ def sentence(found: "dict[str, Any]") -> str:
 
 
 def _image(shape: "tuple[int, ...]") -> "tuple[int, ...]":
-    """Height and width of an input that all kinds accept; empty if they do not."""
+    """Return height and width of an input that all kinds accept; empty for other inputs."""
     if len(shape) != 4 or shape[0] != 1:
         return ()
     size, channels = (shape[1:3], shape[3]) if shape[3] in (1, 3) else (shape[2:4], shape[1])
@@ -208,7 +208,7 @@ def _image(shape: "tuple[int, ...]") -> "tuple[int, ...]":
 
 
 def _one_row(height: int, width: int, outputs: "Shapes") -> bool:
-    """Classes, points, FOMO's cells, or the boxes of YOLOv5: all that the classifier also takes."""
+    """Recognise classes, points, FOMO's cells and YOLOv5's boxes; the classifier takes all."""
     return len(outputs) == 1 and len(outputs[0]) > 1 and outputs[0][0] == 1 and outputs[0][1] > 1
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Other runtimes: would they take this file, and if not, what do they say?
+"""Whether other runtimes would take a file, and which message they print if not.
 
 RUNTIMES has the limits of each, rules.py a function for each kind of limit. Each limit has its
 source in the other project, and the message (messages.py) in which it ends. Limits are those of the
-named commit; users can build firmware with others. The web page has them from here, too.
+named commit; users can build firmware with others. The web page uses this table, too.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ RUNTIMES = (
 
 
 def verdicts(subject: Subject) -> list[dict[str, Any]]:
-    """What each runtime for this kind of file would do with it."""
+    """Return what each runtime for this kind of file would do with the file."""
     return [
         rules.verdict(subject, asdict(runtime))
         for runtime in RUNTIMES

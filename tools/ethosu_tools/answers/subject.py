@@ -31,7 +31,7 @@ class Subject:
     estimate: Latency | None
     layers: list[Layer]
     info: dict[str, Any]
-    fits: Fit | None  # None: the system is not a board of boards/
+    fits: Fit | None  # None if the system is not a board of boards/
 
     @property
     def cycles(self) -> int:

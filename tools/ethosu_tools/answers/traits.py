@@ -15,12 +15,11 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Subject:
-    """What other runtimes look at.
+    """The facts that other runtimes look at.
 
-    scratch: bytes of the NPU's arena, the largest of all NPU operators; state: of the variables of
-    a streaming model; arena: that TFLite Micro needs at least; planned: of planned tensors of a
-    program; cpu: names of operators without the NPU; rejected: why LiteRT rejected it when it was
-    run.
+    scratch: bytes of the NPU's arena, the largest of all NPU operators; state: bytes of a streaming
+    model's variables; arena: bytes that TFLite Micro needs at least; planned: bytes of a program's
+    planned tensors; cpu: operators left to the CPU; rejected: why LiteRT refused to run the file.
     """
 
     name: str
@@ -80,7 +79,7 @@ class Subject:
 
 
 def of(file: ModelFile) -> Subject:
-    """The facts of a file."""
+    """Collect the facts of a file."""
     description = file.description
     program = description if isinstance(description, ProgramDescription) else None
     scratch = max((each.scratch_bytes for each in description.npu_operators), default=0)

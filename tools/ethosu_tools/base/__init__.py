@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What all other packages use: errors, messages, files, processes, locks, the C library."""
+"""Parts that all other packages use: errors, output, files, processes, locks, the C library."""

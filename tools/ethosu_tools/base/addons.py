@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Finds the add-ons: the packages in addons/. The rest of the tools knows none of them by name.
 
-What an add-on offers is the dictionary OFFERS of its package: for each kind, names, and where the
-object of that name is, as "MODULE:OBJECT" or "MODULE" in the package. The package imports nothing:
-every command asks all of them.
+The dictionary OFFERS of an add-on's package lists what it offers: for each kind, names of objects
+and where they are, as "MODULE:OBJECT" or "MODULE" in the package. The package itself imports
+nothing, because every command reads all of these dictionaries.
 """
 
 import importlib
@@ -19,7 +19,7 @@ _FOLDER = Path(__file__).parents[1] / "addons"
 
 @cache
 def offers(kind: str) -> Mapping[str, str]:
-    """The names that add-ons offer of a kind, in alphabetical order, with what `load` takes."""
+    """Map the names of a kind that add-ons offer, in alphabetical order, to their objects."""
     return {name: f"{addon}.{at}" for name, (addon, at) in _rows(kind).items()}
 
 
@@ -38,7 +38,7 @@ def _rows(kind: str) -> dict[str, tuple[str, str]]:
 
 @cache
 def load(kind: str, name: str) -> Any:
-    """The object of this name; None if no add-on offers it."""
+    """Import the object of this name; None if no add-on offers it."""
     at = offers(kind).get(name)
     if at is None:
         return None
@@ -48,5 +48,5 @@ def load(kind: str, name: str) -> Any:
 
 
 def every(kind: str) -> dict[str, Any]:
-    """All objects of a kind, by name."""
+    """Import all objects of a kind, by name."""
     return {name: load(kind, name) for name in offers(kind)}

@@ -57,9 +57,9 @@ class Deadline:
         if self._process is None:
             return 0.0
         try:
-            # As computed by clock_getcpuclockid(3) of Linux.
+            # This is the clock's number that Linux's clock_getcpuclockid(3) computes.
             return time.clock_gettime(~self._process.pid << 3 | 2)
-        except OSError:  # it has ended
+        except OSError:  # the emulator has ended
             return 0.0
 
 

@@ -15,13 +15,13 @@ from .errors import InputError, UsageError
 
 # No valid model, image or array of inputs comes near this; larger files are mistakes or endless.
 LARGEST = 1 << 30
-# Methods that zipfile unpacks piece by piece. It unpacks others as a whole, whatever the size.
+# Methods that zipfile unpacks in pieces; with others, it unpacks a whole file of any size at once.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 1
 
 
 def read_whole(path: Path) -> bytes:
-    """Contents of a file; InputError if too large or not a regular file, such as a pipe."""
+    """Read a file; InputError if it is too large, or not a regular file, such as a pipe."""
     try:
         # A plain open() would block on a pipe without a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -51,7 +51,7 @@ def _kind(mode: int) -> str:
 
 
 def unpack(data: bytes, limit: int = LARGEST) -> Iterator[tuple[str, bytes]]:
-    """Name and contents of each file in a ZIP archive.
+    """Read name and contents of each file in a ZIP archive.
 
     InputError: the archive is damaged or encrypted, or unpacks to more than `limit` bytes.
     """
@@ -82,7 +82,7 @@ class Output(type(Path())):  # type: ignore[misc]  # the class of paths of this 
 
 
 def keep_inputs(options: Mapping[str, Any]) -> None:
-    """UsageError if an option of type Output names the file of another option or argument."""
+    """Raise UsageError if an option of type Output names the file of another argument."""
     named = [
         (f"--{name.replace('_', '-')}", value)
         for name, given in options.items()
@@ -96,7 +96,7 @@ def keep_inputs(options: Mapping[str, Any]) -> None:
 
 
 def keep(inputs: Iterable[Path | None], outputs: Iterable[tuple[str, Path | None]]) -> None:
-    """UsageError if an output, with its option, would overwrite an input or another output."""
+    """Raise UsageError if an output would overwrite an input or another output."""
     known = {os.path.realpath(path): path for path in inputs if path}
     for option, path in outputs:
         if path is None:
@@ -138,8 +138,8 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
 
 
 def _target(path: Path) -> Path:
-    """The target of a path after all links."""
+    """Return the target of a path after all links."""
     target = Path(os.path.realpath(path))
-    if target.is_symlink():  # only a link to itself is left
+    if target.is_symlink():  # only a circular link remains one
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     return target

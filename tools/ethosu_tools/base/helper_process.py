@@ -25,14 +25,14 @@ from typing import IO, Any, ClassVar, Self
 _shared: dict[type, HelperProcess] = {}
 
 MEMORY = "ETHOSU_MEMORY_GB"
-"""The variable with the limit of a helper's memory."""
+"""The environment variable that limits a helper's memory."""
 _OUT_OF_MEMORY = re.compile(
     r"MemoryError|bad_alloc|[Uu]nable to allocate|[Cc]annot allocate memory"
 )
 
 
 def memory_limit() -> int:
-    """Bytes that a helper may use: half of this machine's, 2 to 8 GB, or ETHOSU_MEMORY_GB."""
+    """Return a helper's memory: ETHOSU_MEMORY_GB, or half of this machine's, 2 to 8 GB."""
     with contextlib.suppress(KeyError, ValueError, OverflowError):
         if (limit := int(float(os.environ[MEMORY]) * 2**30)) > 0:
             return limit
@@ -50,7 +50,7 @@ def limit_memory(process: int) -> None:
 
 
 def lack_of_memory(text: str) -> str:
-    """A sentence if what a process printed says that its memory was not enough; else ""."""
+    """Return a sentence if a process's output reports a lack of memory; else ""."""
     if not _OUT_OF_MEMORY.search(text):
         return ""
     gigabytes = memory_limit() / 2**30
@@ -58,19 +58,19 @@ def lack_of_memory(text: str) -> str:
 
 
 class HelperProcess:
-    """The process and the connection to it."""
+    """A helper process and the connection to it."""
 
     MODULE: ClassVar[str]
-    """The module that it runs, which calls `serve`."""
+    """The module that the process runs; it calls `serve`."""
 
     def __init__(self) -> None:
-        """Start it."""
+        """Start the process."""
         self._parent = os.getpid()
         self._lock = threading.Lock()
         self._log = tempfile.TemporaryFile(prefix="ethosu-helper-")  # noqa: SIM115
         self._line, theirs = Pipe()
         with theirs:
-            # In a session of its own, it does not receive Ctrl-C.
+            # A process in a session of its own does not receive Ctrl-C.
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", self.MODULE, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
@@ -85,9 +85,9 @@ class HelperProcess:
 
     @classmethod
     def shared(cls) -> Self:
-        """The one of this process; started if there is none."""
+        """Return this process's helper; start one if there is none."""
         helper = _shared.get(cls)
-        # It may be that of a process which forked this one.
+        # After a fork, the helper belongs to the parent process.
         mine = helper and helper._parent == os.getpid() and helper._finalizer.alive
         if helper is None or not mine or _ended(helper._process):
             helper = _shared[cls] = cls()
@@ -95,7 +95,7 @@ class HelperProcess:
         return helper
 
     def ask(self, request: object, timeout_s: float | None = None) -> Any:
-        """Its answer; ValueError if it ends before, TimeoutError after `timeout_s`."""
+        """Return the answer; ValueError if the helper ends, TimeoutError after `timeout_s`."""
         with self._lock:
             if not self._finalizer.alive:
                 raise ValueError("its process ended while it served another request")
@@ -127,10 +127,10 @@ class HelperProcess:
 
 
 def _ended(process: subprocess.Popen[bytes], within_s: float = 0) -> bool:
-    """Whether it ends in time. Its number stays its own, so that `_stop` signals no other group."""
+    """Whether a process ends in time; it is not reaped, so `_stop` signals no reused number."""
     try:
         end = os.pidfd_open(process.pid)
-    except ProcessLookupError:  # somebody else has waited for it
+    except ProcessLookupError:  # other code has already waited for the process
         return True
     try:
         return bool(wait([end], within_s))
@@ -144,8 +144,8 @@ def _stop(
     line.close()
     log.close()
     if parent != os.getpid():
-        return  # in a fork, which has copies of the files only
-    # With the processes that it has started.
+        return  # a forked process only has copies of the files
+    # This kills the processes that the helper has started, too.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     end(process)
@@ -154,8 +154,8 @@ def _stop(
 def end(process: subprocess.Popen[Any]) -> None:
     """Kill a process, if it has not ended, and wait for it.
 
-    Popen.wait() would wait for ever if a Ctrl-C before arrived inside poll(), whose lock is then
-    never released.
+    Popen.wait() would wait for ever if an earlier Ctrl-C arrived inside poll(), whose lock then
+    stays held.
     """
     process.kill()
     if process.returncode is None:
@@ -164,12 +164,12 @@ def end(process: subprocess.Popen[Any]) -> None:
 
 
 def requests() -> Connection[Any, Any]:
-    """In the process: the connection to the other one."""
+    """Return the helper's end of the connection; called in the helper."""
     return Connection(int(sys.argv[1]))
 
 
 def serve(line: Connection[Any, Any], respond: Callable[[Any], object]) -> None:
-    """In the process: answer each request, until the other end is closed."""
+    """Answer each request until the other end is closed; called in the helper."""
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             line.send(respond(line.recv()))

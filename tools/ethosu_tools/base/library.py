@@ -19,7 +19,7 @@ OK, PENDING = 0, 1
 
 @cache
 def ffi() -> Any:
-    """The structures: cffi's FFI."""
+    """Load the declarations of the structures and functions, as cffi's FFI."""
     path = paths.library_binding()
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
@@ -44,7 +44,7 @@ def load(path: Path, target: str, *required: str) -> Any:
 
 
 def load_sim(path: Path | None = None) -> Any:
-    """The library with the simulator."""
+    """Load the library with the simulator."""
     return load(path or paths.host_library(), "sim-host", "sim_host_open")
 
 
@@ -67,5 +67,5 @@ def check(status: int, error: Any) -> None:
 
 
 def text_of(error: Any) -> str:
-    """The message of a struct ethosu_model_error."""
+    """Return the message of a struct ethosu_model_error."""
     return str(ffi().string(error.text).decode(errors="replace"))

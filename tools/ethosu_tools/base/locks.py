@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Locks boards for one user at a time: a lock file per port, in a folder that hosts may share.
 
-The folder is ETHOSU_LOCKS, else one that only this user can write to. The lock is the kernel's,
-flock(2), which also works between hosts over NFS. It is released when its process ends, however it
-ends. The file identifies the holder and is removed with the lock. Other users of this computer
-are kept out by the lock on the device itself, see port.py.
+The folder is ETHOSU_LOCKS, else one that only this user can write to. The lock is flock(2) of the
+kernel, which also works between hosts over NFS and releases the lock whenever the process ends.
+The file identifies the holder and is removed with the lock. Other users of this computer are kept
+out by the lock on the device itself, see port.py.
 
 A lock file is only written after checking its type: in a shared folder others may plant a link.
 """
@@ -58,16 +58,16 @@ class LockedError(BoardLinkError):
 class Lock(Closeable):
     """Holds the lock of a port until it is closed, or until this process ends.
 
-    `port` is what can be opened: the serial line of a place, or the given port.
+    `port` is the port to open: the serial line of a place, or the given port.
     """
 
     def __init__(self, port: str, title: str = "") -> None:
-        """LockedError if it is taken; the message calls it `title` (default: the port)."""
+        """Take the lock; a LockedError calls the board `title` (default: the port)."""
         self._path = _path(port)
-        # Whether its last holder was killed after acquiring the place.
+        # True if the last holder was killed after acquiring the place.
         self._is_stale = False
         self._place: Any = None
-        self._line: Lock | None = None  # of the place's serial line, which others may name directly
+        self._line: Lock | None = None  # locks the place's serial line, too
         self._file: int | None = self._take(title or port)
         if managed(port):
             self._acquire(port)
@@ -102,7 +102,7 @@ class Lock(Closeable):
                 self._file = self._take(self.port)
 
     def is_awaited(self) -> bool:
-        """Whether a worker of the same run is waiting for it."""
+        """Whether a worker of the same run is waiting for this lock."""
         path = _waiting_path(self._path)
         if not path.exists():
             return False
@@ -134,7 +134,7 @@ class Lock(Closeable):
                 if not _try_lock(file, self._path):
                     holder = os.pread(file, 500, 0).decode(errors="replace")
                     raise LockedError(name, holder)
-                if _is_at(self._path, file):  # its last holder has not just removed it
+                if _is_at(self._path, file):  # else the last holder has just removed the file
                     self._begin(file)
                     return file
             except BaseException:
@@ -171,7 +171,7 @@ def waiting(port: str) -> Iterator[None]:
 def managed(port: str) -> Any:
     """The add-on that manages this port, as SCHEME:NAME; None for all other ports.
 
-    It has `expand`, and `Acquired`: a place that is ours until `release`.
+    The add-on has `expand`, and `Acquired`: a place that this process holds until `release`.
     """
     scheme, colon, _ = port.partition(":")
     return addons.load("scheme", scheme) if colon else None
@@ -185,14 +185,14 @@ def _this_process() -> str:
 
 
 def _path(port: str) -> Path:
-    """The lock file of a port."""
+    """Return the path of a port's lock file."""
     return _folder() / f"{quote(_board_name(port), safe=':')}.lock"
 
 
 def _board_name(port: str) -> str:
-    """One name for a board, however its port is written; devices are local to this host.
+    """Return one name for a board, however its port is written; devices belong to this host.
 
-    Names are not looked up: a host's name and its address are two.
+    Host names are not resolved, so a host's name and its address give two names.
     """
     if managed(port):
         return port.lower()
@@ -207,7 +207,7 @@ def _board_name(port: str) -> str:
 
 
 def _network_name(url: str) -> str:
-    """HOST:PORT of a network port, whatever the protocol and its options."""
+    """Return HOST:PORT of a network port, whatever the protocol and its options."""
     parts = urlsplit(url)
     host = number = None
     with contextlib.suppress(ValueError):
@@ -266,7 +266,7 @@ def _own_folder() -> Path:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether it is a folder, not a link to one, that only this user can write to."""
+    """Whether a path is a folder, not a link to one, that only this user can write to."""
     try:
         state = folder.lstat()
     except OSError:
@@ -287,7 +287,7 @@ def _open(path: Path) -> int:
 
 @contextlib.contextmanager
 def _naming(path: Path, what: str) -> Iterator[None]:
-    """Name the file and the variable in errors of the system."""
+    """Name the file and the variable in the system's errors."""
     try:
         yield
     except BlockingIOError:
@@ -318,7 +318,7 @@ def _remove(path: Path, file: int) -> None:
 
 
 def _checked(file: int, path: Path) -> int:
-    """The open file, if it is certainly a lock file: it will be truncated and written."""
+    """Return the open file if it is certainly a lock file, because it will be overwritten."""
     state = os.fstat(file)
     is_regular = stat.S_ISREG(state.st_mode)
     if is_regular and state.st_nlink <= 1:

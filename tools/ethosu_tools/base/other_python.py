@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs scripts in another Python, which has packages that these tools do not require.
+"""Runs scripts in another Python, with packages that these tools do not require.
 
 The extras of pyproject.toml name the packages and their releases. Those of kits() conflict with the
 packages of the tools, or only a program of others needs them, so `ethosu doctor --install`
@@ -93,7 +93,7 @@ def create(extra: str, options: Sequence[str], ui: Ui) -> str:
         return python
     python = str(folder / "bin/python")
     ui.note_long(f"installing {kit.title} in {folder}; this can take 20 minutes")
-    shutil.rmtree(folder, ignore_errors=True)  # it has other releases, or is incomplete
+    shutil.rmtree(folder, ignore_errors=True)  # other releases, or incomplete
     _show([sys.executable, "-m", "venv", str(folder)], ui)
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", *options]
     _show([*pip, *pins(extra)], ui)

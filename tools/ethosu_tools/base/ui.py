@@ -18,32 +18,32 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Called with the amount done and the total.
+# A function that is called with the amount done and the total.
 Update = Callable[[int, int], None]
-# Variables of the environment with which Rich takes another file for a terminal.
+# Environment variables that make Rich take any file for a terminal.
 _TERMINALS = ("FORCE_COLOR", "TTY_COMPATIBLE")
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """The lines of a table in Markdown."""
+    """Return the lines of a table in Markdown."""
     every = (head, ["---"] * len(head), *rows)
     return ["|" + "".join(f" {cell} |" if cell != "" else " |" for cell in row) for row in every]
 
 
 def sentence(summary: str) -> str:
-    """A command's summary with an initial capital and a full stop; names in it keep their case."""
+    """Add an initial capital and a full stop to a command's summary; names keep their case."""
     return summary[:1].upper() + summary[1:] + "."
 
 
 def counted(counts: Mapping[str, int]) -> str:
-    """Names with their numbers, such as "RESHAPE x 1, SOFTMAX x 2"."""
+    """List names with their numbers, such as "RESHAPE x 1, SOFTMAX x 2"."""
     return ", ".join(f"{name} x {count}" for name, count in counts.items())
 
 
 def guess(text: str, known: Sequence[str], few: Sequence[str] = ()) -> str:
-    """Known names that an unknown one may mean, as a question; "" if there is none.
+    """Ask, in a question, whether an unknown name means a known one; "" if none is similar.
 
-    Names with this part come first, then those that resemble it, of `few` if these are given.
+    Known names that contain `text` have priority over names (of `few`, if given) that resemble it.
     """
     names = {name.lower().replace("_", "-"): name for name in known}
     folded = text.lower().replace("_", "-")
@@ -106,7 +106,7 @@ def finite(data: Any) -> Any:
 def fitted(text: str, columns: int) -> str:
     """Break lines that are too long for a terminal between words, below their second column.
 
-    A line that is indented by four is one to type, which stays whole.
+    A line that is indented by four is a command to type; it stays whole.
     """
     return "\n".join(part for line in text.split("\n") for part in _fit(line, columns))
 
@@ -141,7 +141,7 @@ class Ui:
         return Console(stderr=True, quiet=self.quiet)
 
     def _is_terminal(self) -> bool:
-        """Whether stderr is a terminal, or is to be taken for one; loads Rich only then."""
+        """Whether stderr is, or should be treated as, a terminal; only then loads Rich."""
         known = "console" in vars(self) or any(name in os.environ for name in _TERMINALS)
         return (known or bool(sys.stderr and sys.stderr.isatty())) and self.console.is_terminal
 
@@ -177,7 +177,7 @@ class Ui:
             )
 
     def note_long(self, text: str) -> None:
-        """Print the start of a step of minutes; also into a file, unless as JSON or `quiet`."""
+        """Announce a step that takes minutes, also in a file, unless as JSON or `quiet`."""
         if self._is_terminal():
             self.note(text)
         elif not self.as_json:

@@ -17,7 +17,7 @@ _REJECTED = re.compile(
     r"command at word \d|command stream (word \d|ends inside|has no STOP|has more than|branches to)"
 )
 
-_WRONG = "recompile with Vela"  # in a message about results, not about memory
+_WRONG = "recompile with Vela"  # such a message is about results, not about memory
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
@@ -52,12 +52,12 @@ def _set(value: str | None) -> None:
 
 
 def chosen(verify: bool | None = None) -> bool:
-    """Whether to verify: the given value, else that of ETHOSU_VERIFY (0 turns it off)."""
+    """Whether to verify: the given value, else ETHOSU_VERIFY (0 turns verification off)."""
     return os.environ.get(VARIABLE) != "0" if verify is None else verify
 
 
 def board_argument() -> str:
-    """An additional argument for ethosu.Model() on a board."""
+    """Return an additional argument for ethosu.Model() on a board."""
     return "" if chosen() else ", verify=False"
 
 

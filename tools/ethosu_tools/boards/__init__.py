@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The data of each board: the board.toml in its folder, and what that inherits.
+"""The data of each board: its board.toml, merged with the chip.toml that this inherits.
 
-A board is called FOLDER, or FOLDER-VARIANT if it has variants: the cores of a chip. This name is
-used by `make firmware BOARD=`, by the commands of the tools, and for the emulated machine. The
-tools also accept FOLDER alone for the first variant, the usual core.
+A board is called FOLDER, or FOLDER-VARIANT if it has variants: the cores of a chip. `make firmware
+BOARD=`, the tools' commands and the emulated machine use this name. The tools also accept FOLDER
+alone for the first variant, the usual core.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from .facts import BlindPoint, BoardFacts
 FILE = files.FILE
 VARIABLE = "ETHOSU_BOARD"
 DEFAULT = files.DEFAULT
-# The board of commands without --board: one to emulate, and one that has the model's NPU.
+# Help on the default of --board, for commands that emulate a board or need one with the NPU.
 DEFAULT_HELP = f"the one that the model was compiled for, else ${VARIABLE}, else {DEFAULT}"
 NPU_HELP = f"{DEFAULT_HELP}, if it has the model's NPU, else the first board that has it"
 
@@ -42,23 +42,23 @@ class VelaFacts:
 
 
 def names() -> list[str]:
-    """All boards; of boards with variants, each variant."""
+    """List all boards, each variant separately."""
     return list(_index(paths.root()))
 
 
 def full_name(name: str) -> str:
-    """The name with its usual core, for the name of a folder; any other name as it is."""
+    """Complete the name of a folder with the usual core; return any other name unchanged."""
     return next((full for full in names() if full.partition("-")[0] == name), name)
 
 
 @cache
 def chips() -> dict[str, dict[str, Any]]:
-    """Chips whose speed is known, and that no board here has: like [estimate] of a board."""
+    """Read the [estimate] of chips whose speed is known but that no board here has."""
     return tomllib.loads((Path(__file__).parent / "chips.toml").read_text())
 
 
 def machines() -> list[str]:
-    """Emulated machines for which there is no firmware here: `machine` has their data."""
+    """List emulated machines without firmware here; `machine` reads their data."""
     return [path.parent.name for path in files.files(paths.root(), files.MACHINE_FILE)]
 
 
@@ -76,12 +76,12 @@ def chosen(name: str | None = None) -> BoardFacts:
 
 
 def noted(name: str | None) -> str | None:
-    """The name in a compiled file, if there is such a board here."""
+    """Return the board's name noted in a compiled file, if there is such a board here."""
     return name if name in names() else None
 
 
 def machine(name: str | None = None) -> BoardFacts:
-    """What third-party firmware runs on: a board as `chosen`, or one of `machines`."""
+    """Return what third-party firmware runs on: a board as `chosen`, or one of `machines`."""
     name = name or os.environ.get(VARIABLE) or DEFAULT
     return _machine(name) if name in machines() else load(name)
 
@@ -100,7 +100,7 @@ def load(name: str, npu: str | None = None) -> BoardFacts:
 
 
 def table(name: str) -> dict[str, Any]:
-    """All entries of a board's files; raises InputError if it does not exist."""
+    """Read all entries of a board's files; raises InputError if the board does not exist."""
     known = _index(paths.root())
     if name not in known and name in chips():
         raise InputError(
@@ -114,7 +114,7 @@ def table(name: str) -> dict[str, Any]:
 
 
 def unknown(what: str, name: str, known: Sequence[str]) -> InputError:
-    """The error for a name that is not among the known ones, with a guess."""
+    """Return the error for an unknown name, with a guess at the known one."""
     return InputError(
         f"unknown {what} {name!r}; {guess(name, known)}expected one of {', '.join(known)}"
     )
@@ -129,7 +129,7 @@ def forget() -> None:
 
 
 def blind_point(name: str) -> BlindPoint | None:
-    """The blind point of the board of this name; None if it has none, or is not a board."""
+    """Return a board's blind point; None if it has none, or the name is that of a chip."""
     return load(name).blind_point if full_name(name) in names() else None
 
 
@@ -220,9 +220,9 @@ def _vela_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def vela_facts(board: BoardFacts) -> VelaFacts | None:
-    """A board's [vela] as a Vela configuration file, one for all equal settings; None without it.
+    """Write a board's [vela] as a Vela configuration file; None if there is no [vela].
 
-    A model is therefore compiled once for boards with the same settings.
+    Boards with equal settings share a file, so a model is compiled once for them.
     """
     own = board.vela
     if own is None:

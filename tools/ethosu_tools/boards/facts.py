@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a board.toml says, with its entries' types; boards/README.md says what each means.
+"""The entries of a board.toml and their types; boards/README.md explains each.
 
 firmware/board.py and the tools both read boards with this module. The emulator has numbers of its
 own, from the chips' manuals: tools/qemu_plugin/boards.
@@ -15,7 +15,7 @@ from ..base.errors import InputError
 from . import files
 from .fill import fill
 
-# Where the image has been shown to work.
+# Values of `proof`: where the image has been shown to work.
 SILICON, EMULATED, NOWHERE = "silicon", "emulated", "never ran"
 
 Access = Literal["npu-reads", "npu-writes", "dma-reads", "dma-writes"]
@@ -47,7 +47,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory of the plane: who may use it, and how. Bounds are addresses or symbols."""
+    """A part of the memory map: who may use it, and how. Bounds are addresses or symbols."""
 
     start: int | str
     masters: Masters | tuple[Access, ...]
@@ -152,7 +152,7 @@ class Interrupts:
 
 @dataclass(frozen=True)
 class Names:
-    """What MicroPython says about the board."""
+    """Names of the board that MicroPython reports."""
 
     board: str
     mcu: str
@@ -188,7 +188,7 @@ class Vela:
     system: Mapping[str, int | float | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check the names: Vela ignores what it does not know, and takes a default."""
+        """Check the names, because Vela replaces an unknown one by a default without an error."""
         unknown = [name for name in self.system if not _VELA_ENTRY.fullmatch(name)]
         if unknown:
             raise ValueError(f"unknown entry {unknown[0]!r}, expected names of {_VELA_SOURCE}")
@@ -215,7 +215,7 @@ class Native:
 
 @dataclass(frozen=True)
 class Step:
-    """What a chip does at its start; the source is a document, a file, or "guess: why"."""
+    """A step that a chip takes at start-up; its source is a document, a file, or "guess: why"."""
 
     does: str
     source: str
@@ -248,7 +248,7 @@ class BlindPoint:
 
     @property
     def text(self) -> str:
-        """The point on a line."""
+        """The point in one line."""
         return (
             f"{self.model}, weights in {self.weights}, took {self.measured_ms:g} ms and "
             f"{self.measured_uj:g} uJ on this chip; the estimate for it is at least "
@@ -292,7 +292,7 @@ class BoardFacts:
     # None for a machine that has no firmware of this project.
     heap: Span | None = None
     ramdisk: Span | None = None
-    # Bytes after `romfs` that are the firmware's.
+    # Bytes after `romfs` that the firmware uses.
     journal: int = 256
     disk: Span | None = None
     cache_line: int = 32
@@ -319,7 +319,7 @@ class BoardFacts:
 
     @property
     def emulation(self) -> Emulation:
-        """How QEMU emulates it; InputError if it does not."""
+        """How QEMU emulates the board; InputError if it does not."""
         if self.qemu is None:
             raise InputError(f"{self.name} is not emulated: its {files.FILE} has no [qemu]")
         return self.qemu
@@ -335,14 +335,14 @@ class BoardFacts:
 
     @property
     def proof(self) -> str:
-        """Where its image has been shown to work."""
+        """Where the board's image has been shown to work."""
         if self.silicon:
             return SILICON
         return EMULATED if self.emulated else NOWHERE
 
 
 def of_table(name: str, table: Mapping[str, Any], npu: str | None = None) -> BoardFacts:
-    """The facts in a board's table, without variants; ValueError names a wrong entry.
+    """Read the facts in a board's table without variants; ValueError names a wrong entry.
 
     Entries for one of several NPUs are those of `npu`, if it is the board's, else of the first.
     """
@@ -356,7 +356,7 @@ def of_table(name: str, table: Mapping[str, Any], npu: str | None = None) -> Boa
 
 
 def of_machine(name: str, table: Mapping[str, Any]) -> BoardFacts:
-    """An emulated machine as a board that firmware of others runs on; ValueError as above."""
+    """Read an emulated machine as a board without firmware; ValueError names a wrong entry."""
     own: Machine = fill(Machine, table, f"{files.MACHINE_FILE} of {name}")
     nothing = Span(0, 0)
     return BoardFacts(
@@ -378,5 +378,5 @@ def of_machine(name: str, table: Mapping[str, Any]) -> BoardFacts:
 
 
 def read(root: Path, path: Path, name: str) -> BoardFacts:
-    """The facts of a board, of the file and with the variant of its name."""
+    """Read the facts of a board from its file, with the variant that its name ends in."""
     return of_table(name, files.choose(files.read(root, path), name.partition("-")[2]))

@@ -24,7 +24,7 @@ def files(root: Path, name: str = FILE) -> list[Path]:
 
 
 def read(root: Path, path: Path) -> dict[str, Any]:
-    """A board.toml merged over the file of its chip, with all variants."""
+    """Read a board.toml merged over the file of its chip, with all variants."""
     table = tomllib.loads(path.read_text())
     if "chip" in table:
         return over(tomllib.loads((root / CHIPS / table["chip"] / CHIP_FILE).read_text()), table)
@@ -32,7 +32,7 @@ def read(root: Path, path: Path) -> dict[str, Any]:
 
 
 def variants(name: str, table: dict[str, Any]) -> list[str]:
-    """Names of the boards in a folder: FOLDER-VARIANT for each variant, or FOLDER.
+    """Name the boards in a folder: FOLDER-VARIANT for each variant, or FOLDER.
 
     The first variant is the usual one: tools take it if only the folder is named.
     """
@@ -40,19 +40,19 @@ def variants(name: str, table: dict[str, Any]) -> list[str]:
 
 
 def choose(table: dict[str, Any], variant: str) -> dict[str, Any]:
-    """The table with the entries of one variant merged over it."""
+    """Merge the entries of one variant over the table."""
     return over(table, table["variants"][variant]) if variant else table
 
 
 def of_npu(table: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The table for each NPU that [by_npu] has entries for, and for each other one."""
+    """Return the table of each NPU, with the NPU's entries of [by_npu], if any."""
     plain = {key: value for key, value in table.items() if key not in ("by_npu", "variants")}
     entries = table.get("by_npu", {})
     return {npu: over(plain, entries.get(npu, {})) for npu in (*table.get("npus", ()), *entries)}
 
 
 def over(table: dict[str, Any], upper: dict[str, Any]) -> dict[str, Any]:
-    """Two tables merged level by level; entries of `upper` win."""
+    """Merge two tables level by level; entries of `upper` win."""
     merged = dict(table)
     for key, value in upper.items():
         below = merged.get(key)

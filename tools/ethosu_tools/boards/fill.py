@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fills dataclasses from tables of TOML; an entry that is wrong is named, with what is expected."""
+"""Fills dataclasses from TOML tables; errors name the wrong entry and what was expected."""
 
 import types
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ _WORDS = {
 
 
 def fill(kind: Any, value: Any, where: str) -> Any:
-    """The value as `kind`: a dataclass, or what its fields may be.
+    """Convert the value to `kind`: a dataclass, or a type of its fields.
 
-    Those are numbers, texts, Literal, `X | Y`, tuple[X, ...] from a list, and Mapping[str, X].
+    These types are numbers, str, Literal, `X | Y`, tuple[X, ...] from a list, and Mapping[str, X].
     `where` names the file, then the entry. Raises ValueError.
     """
     origin, arguments = get_origin(kind), get_args(kind)
@@ -45,10 +45,10 @@ def _of(kind: type, value: Any, where: str) -> Any:
 
 
 def _one_of(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
-    """The first that the value can be; the error of a list or table is that of the last."""
+    """Convert to the first type that fits; errors of a list or table are those of the last."""
     errors = []
     for kind in kinds:
-        if kind is not type(None):  # a default, which no file can give
+        if kind is not type(None):  # None is only a default: TOML cannot express it
             try:
                 return fill(kind, value, where)
             except ValueError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which board, NPU and memories a command means: decided once, in one order, and said.
+"""Decides which board, NPU and memories a command means, in one order for all commands.
 
 The order is --board; the board that the file was compiled for; $ETHOSU_BOARD, if it has the file's
 NPU; the default board or else the first that has it. A board has only the NPUs of its chip: the
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from ..model import ModelFile
 
 
-# Any text: emulated boards are as their chips, without the emulator's registers.
+# Any text makes emulated boards like their chips: without the emulator's registers.
 AS_CHIP_VARIABLE = "ETHOSU_AS_CHIP"
 CONSOLES = ("fast", "uart")
 
 
 def runs_as_chip(choice: bool | None = None) -> bool:
-    """Whether emulated boards lack the emulator's registers: as given, else as ETHOSU_AS_CHIP."""
+    """Whether emulated boards lack the emulator's registers: the choice, else ETHOSU_AS_CHIP."""
     return bool(os.environ.get(AS_CHIP_VARIABLE)) if choice is None else choice
 
 
@@ -51,14 +51,14 @@ class Why(Enum):
 
 @dataclass(frozen=True)
 class BoardSetup:
-    """A board or chip with one NPU and a place for the weights, and why it is this one.
+    """A board or chip with one NPU and a place for the weights, and why it was selected.
 
-    `facts`: None for a chip. `own_npu`: the chip has this NPU; otherwise only the board's emulator
-    has it. `weights`: a memory; None: the usual one.
+    `facts` is None for a chip. `own_npu` is False if only the board's emulator has this NPU.
+    `weights` names a memory; None means the usual one.
 
-    The others are of an emulated board: a second NPU `npu1`; the firmware's `image`, if it is not
-    the board's own; the coherence mode of the CPU's data cache; `as_chip`: without the emulator's
-    registers, and the console "fast" among them.
+    The other fields describe an emulated board: a second NPU `npu1`; the firmware's `image`, if it
+    is not the board's own; the coherence mode of the CPU's data cache; `as_chip`, which removes the
+    emulator's registers and with them the console "fast".
     """
 
     name: str
@@ -74,7 +74,7 @@ class BoardSetup:
     console: str = ""
 
     def __post_init__(self) -> None:
-        """Check what holds for each: the NPU is the board's own or its emulator's."""
+        """Check that the NPU is the board's own or its emulator's."""
         assert self.npu in targets.NPUS and self.npu1 in (None, *targets.NPUS)
         assert self.console in ("", *CONSOLES)
         if self.facts:
@@ -92,17 +92,17 @@ class BoardSetup:
 
     @cached_property
     def firmware(self) -> Path:
-        """The image that it runs."""
+        """The image that the board runs."""
         return self.image or paths.firmware(self.name)
 
     @cached_property
     def system(self) -> systems.System:
-        """Its clock and its memories; InputError if they are unknown."""
+        """The board's clock and memories; InputError if they are unknown."""
         return systems.find(self.name, self.npu, self.weights)
 
     @property
     def remark(self) -> str:
-        """What a user would not expect of this choice; "" if nothing."""
+        """A note on what a user would not expect of this choice; "" if nothing."""
         if self.own_npu and self.why is not Why.FIRST:
             return ""
         if self.why is Why.FIRST:
@@ -121,7 +121,7 @@ def resolve(
     *,
     ui: Ui | None = None,
 ) -> BoardSetup:
-    """The setup that a command means by its options, the same in all commands.
+    """Resolve a command's options to a setup, by the same rules in all commands.
 
     `ui` is told what a user would not expect. UsageError or InputError if the file is compiled for
     another NPU.
@@ -145,7 +145,7 @@ def resolve(
 
 
 def check_npu(file: ModelFile | None, npu: str | None) -> None:
-    """UsageError if the file is compiled for another NPU than the given one."""
+    """Raise UsageError if the file is compiled for another NPU than the given one."""
     own = file.description.npu if file else None
     if own and npu not in (None, own):
         raise UsageError(
@@ -154,7 +154,7 @@ def check_npu(file: ModelFile | None, npu: str | None) -> None:
 
 
 def _select(file: ModelFile | None, board: str | None, npu: str | None) -> tuple[str, Why]:
-    """The name of the board or chip."""
+    """Select the board or chip by name."""
     if board:
         return boards.full_name(board), Why.OPTION
     if noted := boards.noted(file.board if file else None):
@@ -178,10 +178,10 @@ def every(
     *,
     ui: Ui | None = None,
 ) -> Iterator[BoardSetup]:
-    """Each board with each NPU to look at for this file; of one board, or with one NPU.
+    """Return each board with each NPU to examine for this file, or only those of one board or NPU.
 
-    A compiled file has one NPU: boards without it come with their first one. What only an emulator
-    has counts if the board or the NPU is named.
+    A compiled file has one NPU: boards without it come with their first one. An NPU that only an
+    emulator has counts if the board or the NPU is named.
     """
     if npu:
         having: list[str | None] = [name for name in boards.names() if npu in _npus(name)]
@@ -198,7 +198,7 @@ def every(
 
 
 def _npus(name: str) -> Sequence[str]:
-    """The NPUs of a board or chip."""
+    """List the NPUs of a board or chip."""
     chips = boards.chips()
     return (chips[name]["npu"],) if name in chips else boards.load(name).npus
 
@@ -214,9 +214,9 @@ def emulated(
     as_chip: bool | None = None,
     console: str | None = None,
 ) -> BoardSetup:
-    """A board to emulate: the named one, the file's, or else as `boards.chosen`; or a machine.
+    """Return the board to emulate: the named one, the file's, else `boards.chosen`; or a machine.
 
-    It has the file's NPU if its emulator can have it: what runs there says nothing about the board.
+    It gets the file's NPU if its emulator can have that, whether or not the chip has it.
     """
     noted = None if board or file is None else boards.noted(file.board)
     facts = boards.machine(board or noted)

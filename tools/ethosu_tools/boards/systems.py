@@ -42,7 +42,7 @@ class Memory:
     external: bool = False
 
     def for_simulator(self, regions: int) -> dict[str, int]:
-        """The same for the simulator, as the memory of these regions."""
+        """Convert the figures to the simulator's units, as the memory of these regions."""
         return {
             "millibytes": min(max(1, round(self.bytes_per_cycle * 1000)), 2**32 - 1),
             "read_latency": self.read_latency,
@@ -70,7 +70,7 @@ class System:
     facts_of: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        """A memory has one set of figures."""
+        """Check that each memory has one set of figures."""
         known: dict[str, Memory] = {}
         for memory, _ in self.memories:
             if known.setdefault(memory.name, memory) != memory:
@@ -78,7 +78,7 @@ class System:
 
     @property
     def memories(self) -> list[tuple[Memory, int]]:
-        """Each memory once, with its regions of a command stream, for the simulator."""
+        """Each memory once, with the regions of a command stream that are in it."""
         rest = _ALL & ~_CONSTANTS & ~_FAST
         uses = ((self.weights, _CONSTANTS), (self.tensors, rest), (self.fast, _FAST))
         regions: dict[Memory, int] = {}
@@ -87,7 +87,7 @@ class System:
         return list(regions.items())
 
     def spans(self, romfs: Span) -> list[tuple[Memory, int, int]]:
-        """The same memories with start and size, the first match counts, for the emulator."""
+        """Return memories with start and size for the emulator, which takes the first match."""
         whole = 0, 1 << 32
         weights = [] if self.weights == self.tensors else [(self.weights, romfs.start, romfs.size)]
         return [*weights, (self.tensors, *whole)]
@@ -99,40 +99,40 @@ class System:
 
     @property
     def weights_in_heap(self) -> bool:
-        """Whether the weights are in the heap: not where /rom is, the default, but with tensors."""
+        """Whether the weights are with the tensors in the heap, and not in the memory of /rom."""
         usual = self.weight_memories[:1]
         return self.weights.name == self.tensors.name and usual not in ((), (self.weights.name,))
 
     def with_weights(self, memory: str) -> "System":
-        """A copy with the weights in another memory."""
+        """Return a copy with the weights in another memory."""
         return _build(self.name, self.title, self.npu, self.facts_of, memory)
 
     def with_npu(self, npu: str) -> "System":
-        """A copy with another NPU."""
+        """Return a copy with another NPU."""
         memory = self.weights.name if self.weight_memories else None
         built = _build(self.name, self.title, npu, self.facts_of, memory)
         return replace(built, weight_memories=self.weight_memories)
 
 
 def names() -> list[str]:
-    """Names of all systems."""
+    """List the names of all systems."""
     return [board.name for board in boards.every() if board.estimate] + list(boards.chips())
 
 
 def find(name: str, npu: str | None = None, weights: str | None = None) -> System:
-    """A board or chip, optionally with another of its NPUs or another memory for the weights."""
+    """Find a board or chip, optionally with another of its NPUs or memories for the weights."""
     name = boards.full_name(name)
     facts, own = _known(name, npu)
     if npu and npu not in own:
         raise UsageError(f"{name} has {' and '.join(own)}, not {npu}")
     built = _build(name, facts["title"], npu or own[0], facts, weights)
-    if built.npu.rpartition("-")[0] != facts["family"]:  # the file is for another family
+    if built.npu.rpartition("-")[0] != facts["family"]:  # Vela's file is for another family
         return replace(built, facts=example(built.npu).facts)
     return built
 
 
 def _known(name: str, npu: str | None = None) -> tuple[dict[str, Any], list[str]]:
-    """Facts of a board or chip for one of its NPUs, and all that it supports, its own first."""
+    """Return facts of a board or chip for one NPU, and all supported NPUs, its own first."""
     chips = boards.chips()
     name = boards.full_name(name)
     if name in chips:
@@ -171,7 +171,7 @@ def add_board(parser: argparse._ActionsContainer, option: str, default: str) -> 
 
 
 def every() -> list[System]:
-    """Each NPU of each board and chip with each memory for its weights; an example for each NPU."""
+    """Combine NPUs and weight memories of all boards and chips; add an example for each NPU."""
     fitted = {board.name: board.npus for board in boards.every()}
     named = [find(name, npu) for name in names() for npu in fitted.get(name, (None,))]
     all_weights = [each.with_weights(name) for each in named for name in each.weight_memories]
@@ -179,7 +179,7 @@ def every() -> list[System]:
 
 
 def example(npu: str) -> System:
-    """The system that Vela assumes by default for an NPU."""
+    """Return the system that Vela assumes by default for an NPU."""
     target = targets.TARGETS[npu]
     names = target.system_config, target.memory_mode
     return custom(npu, targets.CONFIG_FILE, *names, title="Vela's example")
@@ -188,7 +188,7 @@ def example(npu: str) -> System:
 def custom(
     npu: str, config: str | Path, system_config: str, memory_mode: str, title: str = ""
 ) -> System:
-    """A system from a section of a Vela file alone, without a board that maps its memories."""
+    """Build a system from a section of a Vela file alone, without a board to map its memories."""
     facts = {
         "config": config,
         "memory_mode": memory_mode,
@@ -216,7 +216,7 @@ def _read(paths: list[Path]) -> configparser.ConfigParser:
 
 
 def _section(parser: configparser.ConfigParser, name: str, *heirs: str) -> dict[str, str]:
-    """The entries of a section, including inherited ones."""
+    """Read the entries of a section, including inherited ones."""
     if not parser.has_section(name):
         kind = name.partition(".")[0]
         known = [each.partition(".")[2] for each in parser.sections() if each.startswith(kind)]
@@ -229,7 +229,7 @@ def _section(parser: configparser.ConfigParser, name: str, *heirs: str) -> dict[
 
 
 def _number(section: Mapping[str, str], key: str, least: float, default: float | None) -> float:
-    """A number of a section, at least `least`; required if `default` is None."""
+    """Read a number of a section, at least `least`; required if `default` is None."""
     text = section.get(key.lower(), default)
     if text is None:
         raise InputError(f"{key} is missing")

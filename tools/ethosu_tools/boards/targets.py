@@ -43,7 +43,7 @@ NPUS = tuple(TARGETS)
 
 
 def npus_of(board: BoardFacts) -> tuple[str, ...]:
-    """NPUs that a board supports: its own, the default first, and any if its emulator does."""
+    """List NPUs that a board supports: its own, the default first, and any if its emulator does."""
     others = NPUS if board.qemu and board.qemu.any_npu else ()
     return tuple(dict.fromkeys((*board.npus, *others)))
 

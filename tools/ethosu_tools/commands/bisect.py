@@ -49,7 +49,7 @@ _DEFAULT_TOLERANCE = 20.0
 _SEED = 0
 _WAY = ("board", "npu", "memory_mode", "vela")  # options of each side
 _LONGEST_NAME = 60  # in the table; converters join the names of fused layers
-_SHOWN = 12  # differences of two models
+_SHOWN = 12  # at most this many differences of two models
 _HEAD = ("layer", "values", "differ", "largest", "dB")
 
 
@@ -154,7 +154,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _command(args: argparse.Namespace) -> list[str]:
-    """The command line, for the report."""
+    """Return the command line, for the report."""
     words = ["ethosu", "bisect", str(args.model), *([str(args.other)] if args.other else [])]
     for name in ("source", *_WAY, *(f"other_{each}" for each in _WAY), "inputs", "tolerance"):
         if getattr(args, name) is not None:
@@ -163,7 +163,7 @@ def _command(args: argparse.Namespace) -> list[str]:
 
 
 def _tick(progress: Callable[[int, int], None]) -> Callable[[], None]:
-    """A progress bar for a search whose length is not known: it is always at least half full."""
+    """Advance the bar of a search of unknown length, which is always at least half full."""
     counter = count(1)
     return lambda: progress(done := next(counter), max(8, done + 2))
 
@@ -232,7 +232,7 @@ def _given(args: argparse.Namespace, prefix: str) -> list[Any]:
 
 
 def _way(file: ModelFile, args: argparse.Namespace, prefix: str) -> Npu:
-    """How a side is compiled; what the options do not say of B is that of A."""
+    """Return how a side is compiled; options not given for B are those of A."""
     board, npu, mode, python = _given(args, prefix)
     if prefix:
         first = _given(args, "")
@@ -240,7 +240,7 @@ def _way(file: ModelFile, args: argparse.Namespace, prefix: str) -> Npu:
         board, mode, python = board or first[0], mode or first[2], python or first[3]
     chosen = setup.resolve(file, board, npu)
     system, own = chosen.system, chosen.why not in (Why.OPTION, Why.FILE)
-    # Without a board, an NPU has Vela's example of a system, whose memory modes all exist.
+    # Without a board, Vela's example system applies, which has all memory modes.
     facts = None if own and (npu or mode or file.description.compiled) else system.facts
     return Npu(system.npu, facts, mode, python, board=system.name if facts else None)
 
@@ -260,7 +260,7 @@ def _is_float(side: Side) -> bool:
 def _inputs(
     args: argparse.Namespace, a: Side, b: Side
 ) -> tuple[list[list[Array]], list[list[Array]]]:
-    """The inputs of each step on both sides: the same, or the same real values."""
+    """Return the inputs of each step on both sides: equal, or of equal real values."""
     shapes = [[tensor.shape for tensor in side.inputs] for side in (a, b)]
     if shapes[0] != shapes[1]:
         raise InputError(
@@ -278,7 +278,7 @@ def _inputs(
 
 
 def _as(steps: list[list[Array]], tensors: Any, wanted: Any) -> list[list[Array]]:
-    """The same real values in other types."""
+    """Convert to other types with the same real values."""
     return [
         [_converted(*each) for each in zip(step, tensors, wanted, strict=True)] for step in steps
     ]
@@ -297,10 +297,10 @@ def _converted(array: Array, given: Tensor, wanted: Tensor) -> Array:
 
 
 def _registers(search: Search, found: Found) -> list[registers.Setting]:
-    """Registers of the layer in which two compiled forms of the same model differ."""
+    """List registers of the layer in which two compiled forms of the same model differ."""
     a, b = search.a, search.b
     one, other = a.compiled, b.compiled
-    if one is None and other is not None and b.way is None:  # what this Vela would have written
+    if one is None and other is not None and b.way is None:  # use what this Vela would write
         try:
             one = b.guess.compile(b.contents.file) if b.guess else None
         except InputError:
@@ -315,7 +315,7 @@ def _registers(search: Search, found: Found) -> list[registers.Setting]:
 
 
 def _defects(search: Search, repro: shrink.Repro | None) -> list[known.Defect]:
-    """The known defects of either side's Vela."""
+    """List the known defects of either side's Vela."""
     if repro is None or not is_same_structure(search.a.contents, search.b.contents):
         return []
     part = ModelFile(repro.trial.cuts[1].data, name=str(search.b.file))
@@ -325,12 +325,12 @@ def _defects(search: Search, repro: shrink.Repro | None) -> list[known.Defect]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """The first layer, the difference, the files; then the layers around it."""
+    """Format the first layer, the difference and the files, then the layers around it."""
     lines = [_side_text(name, data[name.lower()]) for name in ("A", "B")]
     first = data["first"]
     if first is None:
         figures = f"{data['compared']} of {len(data['layers'])} layers were compared"
-        if data.get("largest_drop"):  # values differ, but less than counts
+        if data.get("largest_drop"):  # values differ, but within the tolerance
             lines += ["", views.text(_HEAD, [_row(row) for row in data["layers"]], *_HEAD[1:]), ""]
         said = "no difference" if data["compared"] else "nothing to compare"
         lines.append(f"{said}: {figures}, with {data['steps']} inputs")
@@ -356,7 +356,7 @@ def render(data: dict[str, Any]) -> str:
 
 
 def _changes(data: dict[str, Any]) -> list[str]:
-    """What differs between the models themselves, the first layers of it."""
+    """Format the first differences between the models themselves."""
     rows = data.get("changes")
     if rows is None:
         return []

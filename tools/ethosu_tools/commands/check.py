@@ -49,7 +49,7 @@ The exit code is 0 if at least one board (with --board: this one) runs it, 6 if 
 are wrong, else 3. What is known of the NPU, or of TFLite's kernels, is not wrong, and is said. If
 there are several files, or a file has several signatures, the exit code is the worst.
 """
-# Exit codes, the worst first.
+# Exit codes, from the worst.
 _BY_WEIGHT = (InputError.exit_code, MismatchError.exit_code)
 
 
@@ -101,7 +101,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _refuse(args: argparse.Namespace) -> None:
-    """UsageError for options that exclude each other."""
+    """Raise UsageError for options that exclude each other."""
     if args.models[1:] and (args.reference or args.html or args.data):
         raise UsageError("--reference, --html and --data are of one file")
     if args.config and (not (args.npu and args.system_config) or args.board or args.weights):
@@ -126,7 +126,7 @@ def _of_file(args: argparse.Namespace, ui: Ui, path: Path) -> dict[str, Any]:
     answers: dict[str, dict[str, Any]] = {}
     for each in signatures.each(file):
         original = reference and signatures.select(reference, each.signature)
-        html = None if answers else args.html  # of the first, as other commands are
+        html = None if answers else args.html  # shows the first signature
         if html and each.signature:
             ui.remark(f"{html} is about the signature {each.signature}")
         answers[each.signature or ""] = _examine(args, ui, each, original, html)
@@ -153,7 +153,7 @@ def _examine(
     reference: ModelFile | None,
     html: Path | None,
 ) -> dict[str, Any]:
-    """The answer for one model, and its page if `html` names one."""
+    """Return the answer for one model, and write its page if `html` names one."""
     facts = traits.of(file)
     examination = on_boards.Examination(file, reference, ui, reserve=args.reserve)
     rows = [examination.row(system) for system in _systems(args, ui, file)]
@@ -194,7 +194,7 @@ def _examine(
 
 
 def _systems(args: argparse.Namespace, ui: Ui, file: ModelFile) -> Iterator[System]:
-    """What to look at."""
+    """Select the systems to examine."""
     setup.check_npu(file, args.npu)
     if args.config:
         mode = args.memory_mode or "Shared_Sram"
@@ -215,7 +215,7 @@ def _exit_code(rows: list[on_boards.Row], runs: list[dict[str, Any]]) -> int:
 
 
 def render(data: dict[str, Any]) -> str:
-    """The verdict first, then why, then the details; several files as a table."""
+    """Format the verdict, the reasons, then the details; several files as a table."""
     if "models" in data:
         lines = [
             line

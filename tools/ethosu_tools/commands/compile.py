@@ -226,7 +226,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     model = ModelFile(data, name=str(args.model))
     try:
         return _compile(args, ui, model, kept) | {"quantised": str(kept)}
-    except CannotRunError:  # the conversion took minutes, and other tools can look at the result
+    except CannotRunError:  # keep what took minutes, for other tools
         if kept.exists() and output.exists():
             ui.remark(f"{kept} is still that of {output}; keep this model's with another -o")
         else:
@@ -244,7 +244,7 @@ def _is_ours(kept: Path) -> bool:
 
 
 def _tflite(args: argparse.Namespace, data: bytes) -> ModelFile:
-    """The model to compile; rejects other formats, and options for them."""
+    """Return the model to compile; rejects other formats and their options."""
     if args.python or args.calibrate:
         convert.check(args.model)
         ModelFile(args.model)
@@ -301,7 +301,7 @@ def _replan(args: argparse.Namespace, ui: Ui, file: ModelFile) -> dict[str, Any]
 
 
 def _check_options(args: argparse.Namespace, model: Path) -> tuple[BoardFacts | None, str]:
-    """The board and the NPU selected by options; `model` is the `.tflite` to compile."""
+    """Return the board and the NPU selected by options; `model` is the `.tflite` to compile."""
     option.check(args)
     others = ("vela_report", "debug_db", "try")
     given = [(f"--{name.replace('_', '-')}", getattr(args, name)) for name in others]
@@ -325,7 +325,7 @@ def _compile(
     output = _output(args)
     metadata = model_metadata.given(args, model)
     notes: dict[str, bytes] = {}
-    if args.selftest:  # first: a model that the reference kernels reject leaves no output
+    if args.selftest:  # first, since the reference kernels may reject the model
         ui.note("running the reference kernels for the self-test")
         notes[selftest.NAME] = selftest.make(model)
     ui.note(f"compiling {args.model} for {npu}")
@@ -449,7 +449,7 @@ def _run_once(source: ModelFile, made: ModelFile) -> dict[str, Any]:
 
 
 def _proved(data: dict[str, Any]) -> list[str]:
-    """What the run of a random input says about the results."""
+    """Return what the run of a random input shows about the results."""
     found = data.get("proof")
     if found is None:
         return []
@@ -468,7 +468,7 @@ def _differing(found: dict[str, Any]) -> str:
 
 
 def _wrong(proof: dict[str, Any]) -> str:
-    """That the results are wrong, other than as is known of the NPU or the reference; or ""."""
+    """Report results that are wrong beyond known deviations of NPU and reference; or ""."""
     if not proof.get("differing") or proof["note"]:
         return ""
     return f"wrong results: {_differing(proof)}; `ethosu bisect` finds the layer"
@@ -483,7 +483,7 @@ def _check_fit(
 ) -> dict[str, Any]:
     """Compare what the model needs with what the board has; without --force, reject a misfit.
 
-    Before that, `try_changes` says what would help.
+    `try_changes` runs first, to say what would help.
     """
     data: dict[str, Any] = {}
     if board is None:
@@ -563,7 +563,7 @@ def _export(exporter: Any, args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 def _prove(
     proof: Any, args: argparse.Namespace, ui: Ui, program: ModelFile, samples: Path
 ) -> dict[str, Any]:
-    """Compare a program with the PyTorch model; without --force, reject one that is not it."""
+    """Compare a program with the PyTorch model; without --force, reject a wrong program."""
     data: dict[str, Any] = {}
     ui.note("running samples on the simulator, to compare them with PyTorch")
     with _tried(args, data):
@@ -586,7 +586,7 @@ def _add_latency(
     try:
         system = setup.resolve(None, board.name if board else None, npu).system
         estimate = latency.estimate(made, system)
-    except (BoardError, InputError, SetupError) as error:  # the model is complete without it
+    except (BoardError, InputError, SetupError) as error:  # only the estimate is missing
         data["latency_error"] = str(error)
         return {}
     data["latency"] = estimate.as_dict()
@@ -594,7 +594,7 @@ def _add_latency(
 
 
 def _npu(requested: str | None, board: BoardFacts | None) -> str:
-    """The NPU to compile for; the data in the board's file does not apply to other NPUs."""
+    """Return the NPU to compile for; the data in the board's file does not apply to others."""
     if board is None:
         return requested or DEFAULT_NPU
     if board.vela is None:
@@ -611,20 +611,20 @@ def _family(npu: str) -> str:
 
 
 def _fit(data: dict[str, Any]) -> list[str]:
-    """Whether it fits the board, or why it cannot run, or why that was not checked."""
+    """Format whether the model fits, why it cannot run, or why that was not checked."""
     lines = [f"fits       {fit.describe(data['fit'])}"] if "fit" in data else []
     return lines + [f"{key:<10} {data[key]}" for key in ("refused", "unchecked") if key in data]
 
 
 def _latency(data: dict[str, Any]) -> list[str]:
-    """The lines about latency, in the format of `ethosu profile`."""
+    """Format the latency as `ethosu profile` does."""
     if "latency_error" in data:
         return [f"latency    not estimated: {data['latency_error']}"]
     return [f"{key:<10} {line}" for key, line in text.summary(data["latency"])]
 
 
 def _tables(data: dict[str, Any]) -> list[str]:
-    """Which float operators the NPU computes with lookup tables."""
+    """Format which float operators the NPU computes with lookup tables."""
     return [
         f"table      {', '.join(row['operators'])} {row['output']}: on the NPU, exact for all "
         f"{row['values']:,} values"

@@ -102,7 +102,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 def _check_board(board: Board, needs: dict[str, Need], *, force: bool) -> Iterator[str]:
     """Reject models that this board cannot run; with `force`, yield the reasons instead.
 
-    Whether the files fit /rom is not checked here, because deploy() checks them all together.
+    Whether the files fit /rom is not checked here, because deploy() checks that for all together.
     """
     room = free_room(board) if needs else None
     if needs and room is None:

@@ -151,7 +151,7 @@ def _checks() -> Iterator[dict[str, Any]]:
     yield _check("QEMU plugin", "--on qemu", lambda: str(paths.qemu_plugin()))
     yield _check("firmware", "--on qemu", _images)
     yield _check("examples", "ethosu qemu --examples", lambda: str(paths.examples()))
-    others = addons.every("doctor").values()  # each has some of three tables
+    others = addons.every("doctor").values()  # each has one or more of three tables
     for name, use, locate in _all(others, "CHECKS"):
         yield _check(name, use, locate)
     for package, extra, use in (*_PACKAGES, *_all(others, "PACKAGES")):
@@ -163,14 +163,14 @@ def _checks() -> Iterator[dict[str, Any]]:
 
 
 def _all(modules: Iterable[Any], table: str) -> list[Any]:
-    """The rows of this table of all modules that have it; PROGRAMS: name, Debian's package, use."""
+    """Join a table of all modules that have it; PROGRAMS: name, Debian's package, use."""
     return [row for module in modules for row in getattr(module, table, ())]
 
 
 def _flash_tools(way: flash.Way) -> Iterator[dict[str, Any]]:
-    """What a way of flashing needs, if a board has this way."""
+    """List the tools that a way of flashing needs, if a board has this way."""
     having = [board for board in boards.every() if way.name in board.flash]
-    # The variants of a board need the same.
+    # All variants of a board need the same tools.
     names = ", ".join(sorted({board.name.partition("-")[0] for board in having}))
     for tool in way.tools if having else ():
         locate = partial(tool.locate, way.check(having[0], {}))

@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _setting(text: str) -> tuple[str, str]:
-    """Type of --set."""
+    """Parse the value of --set."""
     name, equals, value = text.partition("=")
     if not (name and equals and value):
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, found {text!r}")
@@ -131,7 +131,7 @@ def _hint(paths: list[Path]) -> str:
 
 
 def _rom_image(paths: list[Path], board: BoardFacts, ui: Ui) -> bytes:
-    """The ROM file system: of these files, or the one file that is already an image."""
+    """Build the ROM file system of these files, unless the only file is already an image."""
     if len(paths) == 1 and paths[0].is_file() and romfs.is_image(data := read_whole(paths[0])):
         image = data
     else:

@@ -63,5 +63,5 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """One model in full, several as a table."""
+    """Format one model in full, several as a table."""
     return contents.table(data["models"]) if "models" in data else contents.text(data)

@@ -52,8 +52,8 @@ chrome://tracing. --overlay writes what ExecuTorch's examples/arm/visualize.py t
 --tables is what `ethosu compile --debug-db FILE.xml` keeps.
 """
 _HEAD = ("layer", "cycles", "share", "bound", "MACs", "bytes")
-_LONGEST = 60  # of a layer's name in the table
-# Options that a comparison of two models does not have.
+_LONGEST = 60  # longest name of a layer in the table
+# Options that a comparison of two models does not support.
 _OF_ONE = ("operations", "input", "maps", "perfetto", "overlay", "weights", "save")
 
 
@@ -148,7 +148,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _compare(args: argparse.Namespace, ui: Ui, model: ModelFile) -> dict[str, Any]:
-    """The same for two models, side by side."""
+    """Estimate two models, and show them side by side."""
     wrong = [f"--{name}" for name in _OF_ONE if getattr(args, name)]
     wrong += ["--on"] if args.on != "sim" else []
     if wrong:
@@ -167,7 +167,7 @@ def _compare(args: argparse.Namespace, ui: Ui, model: ModelFile) -> dict[str, An
 
 
 def _save_time_lines(args: argparse.Namespace, ui: Ui, examined: Subject) -> dict[str, Any]:
-    """Write what --perfetto and --overlay ask for, with times on the board."""
+    """Write the files of --perfetto and --overlay, with times on the board."""
     saved: dict[str, Any] = {}
     file, system = examined.file, examined.system
     if args.perfetto:
@@ -187,7 +187,7 @@ def _save_time_lines(args: argparse.Namespace, ui: Ui, examined: Subject) -> dic
 
 
 def render(data: dict[str, Any]) -> str:
-    """Operations and layers as tables, followed by the times."""
+    """Format operations and layers as tables, followed by the times."""
     if "a" in data:
         return side_by_side.text(data)
     layers = [row | {"name": row["name"][:_LONGEST]} for row in data["layers"]]

@@ -45,7 +45,7 @@ serial port instead, for example for a MicroPython that has its prompt there:
 """
 
 _OF_FOREIGN = ("until", "argument", "timeout", "vectors", "semihosting", "no-semihosting")
-# A fault report, and a few lines of QEMU.
+# This is enough for a fault report and a few lines of QEMU.
 _LOG_LINES = 14
 
 
@@ -214,12 +214,12 @@ def _rom(args: argparse.Namespace, place: BoardSetup) -> bytes | None:
 
 
 def _of_rom(args: argparse.Namespace) -> str | None:
-    """The add-on that adds its files to the ROM file system."""
+    """Return the add-on whose files the ROM file system gets, too."""
     return next((name for name in addons.offers("rom") if getattr(args, name)), None)
 
 
 def _notes(args: argparse.Namespace, machine: qemu.Machine, firmware: Path | None) -> list[str]:
-    """Notes on limits that users would otherwise discover later."""
+    """Return notes on limits that users would otherwise discover later."""
     notes = []
     board = machine.board
     if machine.romfs != board.romfs:
@@ -238,7 +238,7 @@ def _notes(args: argparse.Namespace, machine: qemu.Machine, firmware: Path | Non
 def _check_start(machine: qemu.Machine, *, rom: bool) -> BoardError | None:
     """Check that the board answers, and has the ROM file system that it was given.
 
-    Returns an error if the board shows no prompt; it keeps running, for `ethosu doctor PORT`.
+    Returns an error if there is no prompt; the board keeps running, for `ethosu doctor PORT`.
     """
     try:
         board = Board(machine.port, process=machine.process)
@@ -254,13 +254,13 @@ def _check_start(machine: qemu.Machine, *, rom: bool) -> BoardError | None:
 
 
 def _check_options(args: argparse.Namespace) -> None:
-    """Reject options that a machine without firmware of this project has not."""
+    """Reject options that a machine without firmware of this project lacks."""
     if (args.board or os.environ.get(boards.VARIABLE)) in boards.machines():
         _check_foreign(args)
 
 
 def _check_foreign(args: argparse.Namespace) -> None:
-    """A machine without firmware of this project only runs an image to its end."""
+    """Reject a machine without firmware of this project, unless it runs an image to its end."""
     name = boards.machine(args.board).name
     if args.firmware is None or firmware_run.is_ours(qemu.check_elf(args.firmware)):
         raise UsageError(
@@ -319,7 +319,7 @@ def render_start(
 
 
 def render(data: dict[str, Any]) -> str:
-    """Report how it ended."""
+    """Report how the board ended."""
     if "exit_code" in data:
         log = [line for line in data["log"].splitlines() if line.strip()]
         return "\n".join([*log, f"{data['firmware']} ended with exit code {data['exit_code']}"])

@@ -133,7 +133,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _random(tensors: Sequence[Tensor], args: argparse.Namespace, *, positive: bool) -> Feed:
-    """Random inputs, different ones in each step."""
+    """Make random inputs that differ in each step."""
     if args.seed < 0:
         raise UsageError(f"--seed must be 0 or more, found {args.seed}")
     (first,) = arrays.random_steps(tensors, 1, args.seed, positive=positive)
@@ -143,7 +143,7 @@ def _random(tensors: Sequence[Tensor], args: argparse.Namespace, *, positive: bo
 
 
 def _cases(file: ModelFile) -> tuple[Case, ...]:
-    """Test cases of the method that is run, arranged as in memory."""
+    """Return the test cases of the method that is run, arranged as in memory."""
     cases = [case for case in file.cases if case.method == "forward"]
     with reading(file):
         return tuple(case.arrange(file.methods["forward"]) for case in cases)

@@ -105,7 +105,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     data = data_sets.read(args.data, description.inputs, classes)
     reference = ModelFile(args.reference) if args.reference else None
     if reference:
-        check_original(reference, file, types=False)  # one may be a float model
+        check_original(reference, file, types=False)  # the reference may be a float model
     where = args.on, args.npu, args.board
     settings = work.Settings(
         file.data,
@@ -158,7 +158,7 @@ def _check_stateless(path: Path, compiled: Description) -> None:
 
 
 def _promises_bits(reference: ModelFile | None, compiled: Description) -> bool:
-    """Whether outputs must be bit-exact with the reference: not with that of a float model."""
+    """Whether outputs must be bit-exact with the reference, which a float model's cannot be."""
     if reference is None:
         return True
     same = [tensor.dtype for tensor in reference.description.outputs] == [
@@ -209,7 +209,7 @@ def _error(index: int, error: dict[str, Any]) -> str:
 
 
 def _confusion(data: dict[str, Any]) -> list[str]:
-    """The confusion matrix if it is small, else the most frequent confusions."""
+    """Format the confusion matrix if it is small, else the most frequent confusions."""
     counts = {(label, predicted): count for label, predicted, count in data["confusion"]}
     if not counts:
         return []

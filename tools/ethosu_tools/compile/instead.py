@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What to write instead of an operator that neither the NPU nor a CPU kernel computes."""
+"""Alternatives to operators that neither the NPU nor a CPU kernel computes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ INSTEAD = {
     "TOPK_V2": "all values as an output, of which Python takes the largest: "
     "sorted(range(len(y)), key=lambda i: -y[i])[:k]",
 }
-# What converters write for recurrent layers and for a batch of any size.
+# Operators that converters write for recurrent layers and for a batch of any size.
 _DYNAMIC = ("WHILE", "SHAPE", "FILL", "PACK", "UNPACK", "REVERSE_SEQUENCE", "FlexTensorList.*")
 _UNROLLED = (
     "a fixed batch of 1 when you convert (batch_size=1 of the input), and unroll=True of a GRU or "
     "LSTM layer, so that no loop and no shape is computed on the board"
 )
-# Functions of one quantised tensor, which are tables: see lookup.py.
+# Functions of one quantised tensor, which lookup.py turns into tables.
 _TABLES = ("ABS", "CEIL", "COS", "ELU", "EXP", "FLOOR", "LOG", "NEG", "ROUND", "SIN", "SQRT")
 _TABLE = (
     "an 8-bit tensor before and after it (the converter's int8), of one type and shape: the NPU "
@@ -35,7 +35,7 @@ _TABLE = (
 
 
 def lines(kinds: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Advice for these operators, and those of them for which there is none."""
+    """Return advice for these operators, and the operators for which there is none."""
     known = INSTEAD | dict.fromkeys(_TABLES, _TABLE)
     names = list(dict.fromkeys(kinds))
     dynamic = [name for name in names if re.fullmatch("|".join(_DYNAMIC), name)]

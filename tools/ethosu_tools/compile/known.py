@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Names the known defects of Vela that a part of a model may show.
 
-Each row is a defect, with the graphs that it concerns: host_tests/generator/README.md explains
-them, and has a small model for each. A row is looked up only in a part that was seen to differ, and
-as small as it can be; so operators that must be there together are both in it.
+Each row is a defect with a condition on graphs; host_tests/generator/README.md explains the defects
+and has a small model for each. Rows are only applied to a part that was seen to differ, reduced to
+the fewest operators, so all operators that a defect needs are in the part.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from . import vela_defects
 
 
 def _kinds(names: str) -> tuple[str, ...]:
-    """Names of operators."""
+    """Split the names of operators."""
     return tuple(names.split())
 
 
@@ -44,7 +44,7 @@ _NEAR = 0.05  # share of comparisons between nearly equal numbers
 
 @dataclass(frozen=True)
 class Node:
-    """One operator of a part, and what the part has around it."""
+    """One operator and its neighbours in a part of a model."""
 
     part: Whole
     number: int
@@ -56,16 +56,16 @@ class Node:
         return self.part.operators[self.number]
 
     def option(self, name: str, default: Any = 0) -> Any:
-        """A field of its options."""
+        """Return a field of the operator's options."""
         return getattr(self.part.options(self.number), name, default)
 
     def input(self, place: int) -> Tensor:
-        """An input that must be there."""
+        """Return an input that must be present."""
         return self.part.graph.tensors[self.operator.inputs[place]]
 
     @property
     def inputs(self) -> list[Tensor]:
-        """All inputs that are there."""
+        """All inputs that are present."""
         return [self.part.graph.tensors[tensor] for tensor in self.operator.inputs if tensor >= 0]
 
     @property
@@ -74,17 +74,17 @@ class Node:
         return self.part.graph.tensors[self.operator.outputs[0]]
 
     def numbers(self, place: int) -> list[int]:
-        """The contents of a constant input."""
+        """Return the contents of a constant input."""
         tensor = self.input(place)
         return [int(n) for n in np.frombuffer(tensor.content, tensor.dtype)]
 
     def is_after(self, *kinds: str) -> bool:
-        """Whether it reads the output of such an operator."""
+        """Whether the operator reads the output of one of these kinds."""
         before = self.part.producers([self.number])
         return any(self.part.operators[number].name in kinds for number in before)
 
     def is_before(self, *kinds: str) -> bool:
-        """Whether such an operator reads its output."""
+        """Whether an operator of one of these kinds reads this one's output."""
         outputs = self.operator.outputs
         after = [number for tensor in outputs for number in self.part.readers.get(tensor, ())]
         return any(self.part.operators[number].name in kinds for number in after)
@@ -215,18 +215,18 @@ DEFECTS = (
            "with a bias of int32, it writes the low 16 of a multiplier's 31 bits: take int64"),
 )  # fmt: skip
 
-# Steps that an operator may be from TFLite's kernel on any NPU: tools/npu_sim/README.md says why.
+# Steps by which any NPU may differ from TFLite's kernel; tools/npu_sim/README.md says why.
 BOUNDS = {"ABS": 1, "ELU": 1, "UNIDIRECTIONAL_SEQUENCE_LSTM": 12}
 
-KNOWN = "as known of"  # begins what known_of() says
-# Those that vela_defects.py describes with their operators.
+KNOWN = "as known of"  # the beginning of known_of()'s text
+# Defects for which vela_defects.py has warnings that name the operators.
 _WARNED = ("operators-of-equal-weights", "int32-bias-of-int16")
 
-# Why TFLite's kernel is wrong, not the NPU or the runtime: comparisons.cc scales int8 and uint8
+# Here TFLite's kernel is wrong, not the NPU or the runtime: comparisons.cc scales int8 and uint8
 # only.
 _RAW = "which TFLite's kernel compares without their two scales, so that the result here is right"
 
-# Defects of other releases than 5.2.
+# Defects that only releases before 5.2 have.
 OLDER = (
     Defect("reduce-sum-int16", _SUMS,
            lambda n: "u85" in n.npu and n.input(0).dtype == "int16",
@@ -237,7 +237,7 @@ _OLDER_RELEASES = ("5.0",)
 
 
 def known(part: ModelFile, npu: str, release: str) -> list[Defect]:
-    """The defects that a part of a model, compiled by this release for an NPU, may show."""
+    """List the defects of this release that a part of a model may show on an NPU."""
     whole = Whole(part)
     rows = OLDER + DEFECTS if release.startswith(_OLDER_RELEASES) else DEFECTS
     found = {
@@ -246,16 +246,16 @@ def known(part: ModelFile, npu: str, release: str) -> list[Defect]:
         for number, operator in enumerate(whole.operators)
         if (operator.name in row.kinds or not row.kinds) and row.applies(Node(whole, number, npu))
     }
-    if len(found) > 1:  # it concerns all operators, so another one is more likely
+    if len(found) > 1:  # this one concerns all operators, so another is likelier
         found.pop("shared-between-shapes", None)
     return list(found.values())
 
 
 def warnings(source: ModelFile, made: ModelFile) -> list[str]:
-    """Why results of a compiled model may be wrong: a sentence for each defect it may show.
+    """Return a sentence for each defect that a compiled model may show.
 
-    The conditions of DEFECTS are necessary, not sufficient: only for a model that was seen to
-    differ, or that could not be compared.
+    The conditions of DEFECTS are necessary, not sufficient, so use this only for a model that was
+    seen to differ, or that could not be compared.
     """
     found = vela_defects.warnings(source, made)
     if source.is_program or not made.description.npu:
@@ -269,7 +269,7 @@ def warnings(source: ModelFile, made: ModelFile) -> list[str]:
 
 
 def known_of(graph: Graph) -> str:
-    """Why a model's results may differ from TFLite's kernels without a defect; "" if not known."""
+    """Explain known differences from TFLite's kernels that are no defects; "" without any."""
     names = {operator.name for operator in graph.operators}
     raw = {each.name: None for each in graph.operators if _compares_raw(each, graph.tensors)}
     rounded = " and ".join(name for name in BOUNDS if name in names)
@@ -279,7 +279,7 @@ def known_of(graph: Graph) -> str:
 
 
 def _compares_raw(operator: Operator, tensors: Sequence[Tensor]) -> bool:
-    """Whether TFLite's kernel compares the raw numbers of two scales."""
+    """Whether TFLite's kernel compares raw numbers although their scales differ."""
     inputs = [tensors[tensor] for tensor in operator.inputs if tensor >= 0]
     return (
         operator.name in _COMPARE
@@ -289,7 +289,7 @@ def _compares_raw(operator: Operator, tensors: Sequence[Tensor]) -> bool:
 
 
 def expected(operator: Operator, tensors: Sequence[Tensor], largest: float, share: float) -> str:
-    """Why an operator may differ from TFLite's kernel without a defect; "" if it may not."""
+    """Explain why an operator may differ from TFLite's kernel; "" if that is a defect."""
     kind = operator.name
     if _compares_raw(operator, tensors):
         return f"expected of {kind} of int16, {_RAW}"
@@ -309,7 +309,7 @@ def _equal_groups(node: Node) -> bool:
 
 
 def _rounds_up(node: Node) -> bool:
-    """Whether a multiplier of TFLite's kernel for SQUARED_DIFFERENCE has a mantissa of nearly 1."""
+    """Whether the mantissa of a multiplier in SQUARED_DIFFERENCE rounds up to 1."""
     scales = [tensor.scale for tensor in node.inputs[:2]]
     twice = 2 * max(scales)
     if not twice or not node.output.scale:
@@ -333,7 +333,7 @@ def _overflows(node: Node) -> bool:
 
 
 def _steps(node: Node) -> Iterator[float]:
-    """Input pixels per output pixel, of rows and columns."""
+    """Return the input pixels per output pixel, vertically and horizontally."""
     before, after = node.input(0).shape, node.output.shape
     less = 1 if node.option("alignCorners") else 0
     if len(before) == _IMAGE:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a compiled model leaves to the CPU, and why, from what Vela prints."""
+"""Operators that a compiled model leaves to the CPU, with Vela's reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from ..model import ModelFile
 from . import remarks
 from .plan.kernels import RENAMING, STATEFUL
 
-# Operators that compute nothing: names of variables and other shapes.
+# Operators that only name variables or reshape: it does not matter where they run.
 ASIDE = (*RENAMING, *STATEFUL)
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """An operator of the compiled model outside the NPU, and why.
+    """An operator that Vela leaves to the CPU, and why.
 
-    output: the name of what it writes; dtype: of its first input. reason: Vela's, "" if it gives
-    none; rule: what Vela accepts, "" if it does not say so. kernel: whether the runtime has one.
+    output: name of the first output; dtype: type of the first input. reason, rule: what Vela prints
+    as its reason and as what it accepts, or "". kernel: whether the runtime has a kernel.
     """
 
     operator: str
@@ -29,12 +29,12 @@ class Leftover:
     kernel: bool
 
     def __post_init__(self) -> None:
-        """Check what holds for each."""
+        """Check that the operator computes something."""
         assert self.operator not in ASIDE
 
 
 def of(report: str, source: ModelFile, compiled: ModelFile) -> list[Leftover]:
-    """What the CPU computes of the compiled model, with the reasons in Vela's output."""
+    """List what the CPU computes of the compiled model, with the reasons in Vela's output."""
     names = {tensor.name for graph in source.graphs for tensor in graph.tensors}
     operators = {
         (operator.name, graph.tensors[index].name, operator.on_npu): (graph, operator)
@@ -52,7 +52,7 @@ def of(report: str, source: ModelFile, compiled: ModelFile) -> list[Leftover]:
 
 
 def text(rows: Sequence[dict[str, Any]]) -> list[list[str]]:
-    """Each reason with its operators, and the rule below it; operators with one reason together."""
+    """Format each reason with all of its operators, and the rule below."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         if not row["reason"]:

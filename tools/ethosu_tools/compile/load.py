@@ -40,7 +40,7 @@ uint8 is TensorFlow Lite's older quantisation: a finished file can't be changed,
   original model again, or use another file of it, with int8"""
 ONE_SHAPE = "let one operator read the value: remove the RESHAPE (or SQUEEZE, ...) or the other one"
 FORCE = "--force writes it anyway, for another runtime"
-_LISTED = 3  # layers of an operator in a message
+_LISTED = 3  # a message names at most this many layers of an operator
 
 
 def compile_for(file: ModelFile, system: System) -> ModelFile:
@@ -52,7 +52,7 @@ def compile_for(file: ModelFile, system: System) -> ModelFile:
 
 
 def leftover_of(file: ModelFile, system: System) -> list[dict[str, Any]]:
-    """What Vela leaves to the CPU, as plain data of a Leftover; none for a compiled model."""
+    """List what Vela leaves to the CPU, as plain data; empty for a compiled model."""
     if file.description.compiled:
         return []
     found: list[dict[str, Any]] = _by_vela(file, system.npu, system.facts).facts["leftover"]
@@ -61,7 +61,7 @@ def leftover_of(file: ModelFile, system: System) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=32)
 def _by_vela(file: ModelFile, npu: str, facts: VelaFacts) -> vela.Compiled:
-    """Systems often share these, so each is compiled once."""
+    """Compile once for all systems with the same NPU and Vela settings."""
     return vela.compiled(file, npu, board=facts)
 
 
@@ -80,8 +80,8 @@ def prepare(
 ) -> tuple[ModelFile, Plan | None]:
     """Plan the memory of CPU operators in the model `made`; returns it with its plan, if any.
 
-    Raises InputError if it cannot run here, with the reason and remedies, the `last` one from the
-    caller; `source` is the file before Vela.
+    Raises InputError with the reason and remedies if the model cannot run here; `last` is the
+    caller's remedy. `source` is the file before Vela.
     """
     with _explained(source, made, last):
         if not plan.needs_plan(made):
@@ -91,7 +91,7 @@ def prepare(
 
 
 def check(source: ModelFile, made: ModelFile, *, last: str = "") -> None:
-    """Load a model as a board does; raises the same InputError."""
+    """Load a model as a board does; raises InputError as `prepare` does."""
     with _explained(source, made, last):
         Simulation(made).close()
 
@@ -118,13 +118,13 @@ def _explained(source: ModelFile, made: ModelFile, last: str) -> Iterator[None]:
 
 
 def without_kernel(graph: Graph) -> list[Operator]:
-    """CPU operators without a kernel."""
+    """List the CPU operators without a kernel."""
     computed = (graph.operators[index] for index in needs_kernel(graph))
     return [operator for operator in computed if not operator.known]
 
 
 def floats(graph: Graph) -> tuple[str, list[Operator]]:
-    """How a model uses floats ("" if it does not), and the operators that compute with them."""
+    """Describe a model's use of floats ("" if none), and list the operators that compute them."""
     operators: list[Operator] = []
     weights: set[str] = set()
     for operator in graph.operators:
@@ -148,12 +148,12 @@ def _explain(source: ModelFile, made: ModelFile, error: InputError, last: str) -
     missing = without_kernel(after)
     unknown = {operator.name for operator in missing}
     kind, computing = floats(before)
-    # The converter cannot quantise these either and leaves them in floats: not a second reason.
+    # Operators without a kernel are floats because the converter cannot quantise them either.
     computing = [operator for operator in computing if operator.name not in unknown]
     reasons, remedies = [], []
     said = str(error).removeprefix(f"{made}: ")
     if not said.startswith("operator "):
-        missing, computing = [], []  # which are not what was refused
+        missing, computing = [], []  # the runtime refused something else
     if missing:
         reasons.append(f"no kernel computes {_list(after, missing, typed=True)}")
         advice, others = instead.lines(operator.name for operator in missing)
@@ -174,7 +174,7 @@ def _explain(source: ModelFile, made: ModelFile, error: InputError, last: str) -
 
 
 def _other_types(reason: str) -> list[str]:
-    """Advice if a kernel rejects the types of its operands, which the reason lists."""
+    """Return advice if the reason is that a kernel rejects the types of its operands."""
     _, found, types = reason.partition("does not support these types")
     if "uint8" in types:
         return [OLD_UINT8]
@@ -182,7 +182,7 @@ def _other_types(reason: str) -> list[str]:
 
 
 def _swapped(before: Graph, after: Graph) -> str:
-    """Where Vela gave an operator on the CPU a tensor of another shape than the model's; or ""."""
+    """Find a CPU operator to which Vela gave a tensor of another shape than the model's; or ""."""
     for operator in after.operators:
         twins = [] if operator.on_npu else [o for o in before.operators if o.name == operator.name]
         for twin in twins:
@@ -210,7 +210,7 @@ def _shape(tensor: Tensor) -> str:
 
 
 def _list(graph: Graph, operators: Sequence[Operator], *, typed: bool = False) -> str:
-    """List each kind of operator with the names of its layers; `typed`: floats are named."""
+    """List each kind of operator with the names of its layers; `typed` marks float operators."""
     layers: dict[str, list[str]] = {}
     for operator in operators:
         names = [graph.tensors[index].name for index in operator.outputs[:1] if index >= 0]

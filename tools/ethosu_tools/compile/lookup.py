@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Brings float operators between DEQUANTIZE and QUANTIZE to the NPU, as lookup tables.
+"""Moves float operators between DEQUANTIZE and QUANTIZE to the NPU, as lookup tables.
 
 A converter leaves an operator in floats if TensorFlow Lite has no quantised kernel for it: NEG,
 SQRT, ABS and others. If all of the operators between an 8-bit tensor and a QUANTIZE are
 element-wise functions of that tensor, the result is a function of 256 codes. LiteRT's reference
 kernels compute it for each of them, so the table is exact by definition.
 
-No operator of TensorFlow Lite carries a table. So Vela gets a stand-in for the operators, a
-LEAKY_RELU, for which it writes a table of 256 bytes and a copy of it to the NPU's table memory.
-LiteRT says which bytes these are; in Vela's output they are replaced. A RESHAPE before and one
-after it, for which Vela writes nothing, give its ends zero points in the middle: half of its codes
-are then negative, and its slope makes the bytes of each table different.
+No operator of TensorFlow Lite carries a table. So a LEAKY_RELU stands in for the operators: Vela
+writes a table of 256 bytes for it and a command that copies this to the NPU's table memory. LiteRT
+computes these bytes, so that they can be found and replaced in Vela's output. Two RESHAPEs around
+the stand-in, for which Vela writes nothing, set zero points in the middle: half of the codes are
+then negative, and the slope makes the bytes of each table different.
 
 The NPU's tables of 16 bits interpolate, so they are not exact. Between int16 tensors, ABS or MUL by
-a constant takes the place of the operators if LiteRT computes the same with it for each of the
-65,536 codes.
+a constant replaces the operators if LiteRT then computes the same result for each of the 65,536
+codes.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from ..sim.oracle import REFERENCE, Oracle, kernels_for
 
 CODES = 256
 _TYPES = ("int8", "uint8", "int16")
-# Functions of each value of their inputs, which have one value or the same shape.
+# Element-wise functions of inputs that have one value or the same shape.
 _ELEMENT_WISE = (
     "ABS ADD CAST CEIL COS DIV ELU EXP FLOOR FLOOR_DIV FLOOR_MOD GELU HARD_SWISH LEAKY_RELU LOG "
     "LOGISTIC MAXIMUM MINIMUM MUL NEG POW PRELU RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 ROUND RSQRT "
     "SIGN SIN SQRT SQUARE SQUARED_DIFFERENCE SUB TANH"
 )
-_FAR = 1000  # from 0, where the slope is measured
-_LONGEST = 64  # island, in operators
+_FAR = 1000  # the slope is measured between codes at this distance from 0
+_LONGEST = 64  # most operators of an island
 _STAND_IN, _, _OPTIONS = "LEAKY_RELU with LeakyReluOptions".split()  # noqa: SIM905
 _CONSTANTS = 0  # the region of the constants, in Vela's streams
-# Slopes of the stand-ins, in codes: the tables of two of them differ.
+# Slopes of the stand-ins, in codes; each gives a different table.
 _SLOPES = [(64 + step) / CODES * 2 for step in range(1, 64)]
 
 
@@ -49,7 +49,7 @@ _SLOPES = [(64 + step) / CODES * 2 for step in range(1, 64)]
 class Island:
     """Float operators that are a function of one integer tensor, by their numbers.
 
-    The last one is the QUANTIZE. tensor: what the first one reads.
+    The last one is the QUANTIZE; the first one reads `tensor`.
     """
 
     operators: tuple[int, ...]
@@ -59,9 +59,9 @@ class Island:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: what Vela writes for the stand-in, and what replaces it.
+    """A table that Vela writes for the stand-in, and the wanted table that replaces it.
 
-    written: b"" if an operator is in the place of int16 ones.
+    written: b"" if ABS or MUL replaces int16 operators.
     """
 
     name: str
@@ -70,14 +70,14 @@ class Table:
     wanted: bytes
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON; values: the codes for which it is exact."""
+        """Return plain data, for JSON; "values" counts the codes, for all of which it is exact."""
         values = CODES if self.written else CODES**2
         return {"output": self.name, "operators": list(self.kinds), "values": values}
 
 
 @dataclass(frozen=True)
 class Replaced:
-    """A model for Vela, its tables, and the source's number of each of its operators."""
+    """A model for Vela, its tables, and the number of each operator in the source."""
 
     file: ModelFile
     tables: tuple[Table, ...]
@@ -85,7 +85,7 @@ class Replaced:
 
 
 def find(graph: Graph) -> list[Island]:
-    """The islands of a graph."""
+    """Find the islands of a graph."""
     writers = {tensor: i for i, each in enumerate(graph.operators) for tensor in each.outputs}
     found = []
     for number, operator in enumerate(graph.operators):
@@ -123,7 +123,7 @@ def _trace(
 
 
 def _is_table(graph: Graph, source: int, target: int) -> bool:
-    """Whether two tensors are of one type of 8 or 16 bits and one shape, with a scale each."""
+    """Whether two tensors have the same shape and type, of 8 or 16 bits, and a single scale."""
     one, other = graph.tensors[source], graph.tensors[target]
     return (
         one.dtype == other.dtype
@@ -136,12 +136,12 @@ def _is_table(graph: Graph, source: int, target: int) -> bool:
 
 
 def unchanged(source: ModelFile) -> Replaced:
-    """The model without stand-ins."""
+    """Return the model without stand-ins."""
     return Replaced(source, (), tuple(range(len(source.graph.operators))))
 
 
 def replace(source: ModelFile, left: Sequence[str] = ()) -> Replaced:
-    """The model with stand-ins for its islands; those with an output in `left` stay as they are."""
+    """Put stand-ins in place of the islands, except those with an output in `left`."""
     same = unchanged(source)
     islands = [each for each in find(source.graph) if _name(source.graph, each) not in left]
     if not islands:
@@ -149,7 +149,7 @@ def replace(source: ModelFile, left: Sequence[str] = ()) -> Replaced:
     try:
         with reading(source):
             return _replace(source, islands)
-    except SetupError:  # no LiteRT: the operators stay on the CPU
+    except SetupError:  # without LiteRT, the operators stay on the CPU
         return same
 
 
@@ -163,7 +163,7 @@ def _replace(source: ModelFile, islands: list[Island]) -> Replaced:
 
     whole, document = Whole(source), Document(source.data)
     graph, numbers = source.graph, list(range(len(source.graph.operators)))
-    kernels = kernels_for(source)  # those of the whole model round some halves in another way
+    kernels = kernels_for(source)  # kernels chosen for a part may round differently
     taken = {float(getattr(each.builtinOptions, "alpha", 0)) for each in document.graph.operators}
     tables: list[Table] = []
     for island in reversed(islands):  # numbers of operators before the last one stay as they are
@@ -202,7 +202,7 @@ def _put_stand_in(site: Any, island: Island, slope: float) -> None:
 
 
 def _put_operator(site: Any, island: Island, wanted: bytes) -> bool:
-    """ABS, or MUL by a constant, if it computes the same for all int16 codes."""
+    """Replace an island by ABS, or MUL by a constant, if that is exact for all int16 codes."""
     codes = np.frombuffer(wanted, np.int16).astype(np.float64)
     if not codes.size:
         return False
@@ -218,7 +218,7 @@ def _put_operator(site: Any, island: Island, wanted: bytes) -> bool:
 
 
 def _add(graph: Any, kind: str, factor: float, source: int, target: int) -> None:
-    """ABS, MUL by this factor, or a stand-in with this slope."""
+    """Add ABS, MUL by this factor, or a stand-in with this slope."""
     if kind == "ABS":
         graph.operator(kind, [source], [target], "AbsOptions")
     elif kind == "MUL":
@@ -230,7 +230,7 @@ def _add(graph: Any, kind: str, factor: float, source: int, target: int) -> None
 
 
 def _alone(kind: str, factor: float, ends: Sequence[tuple[str, float, int]]) -> bytes:
-    """A model of one operator of `_add`, given type, scale and zero point of both ends."""
+    """Write a model of one operator of `_add`, given type, scale and zero point of both ends."""
     from ..model.tflite.writer import Graph as Writer
     from ..model.tflite.writer import write
 
@@ -242,7 +242,7 @@ def _alone(kind: str, factor: float, ends: Sequence[tuple[str, float, int]]) -> 
 
 
 def _middled(site: Any, tensor: int) -> int:
-    """A new tensor like another one, with the zero point in the middle."""
+    """Add a tensor like another one, but with the zero point in the middle."""
     new = site.new_like(tensor, site.shape(tensor))
     site.find(new).quantization.zeroPoint = [_middle(site.dtype(tensor))]
     return int(new)
@@ -253,7 +253,7 @@ def _middle(dtype: str) -> int:
 
 
 def _used(graph: Any, removable: Sequence[bool]) -> list[int]:
-    """The operators without those that are removable and whose outputs nothing reads."""
+    """Return the operators, except removable ones whose outputs nothing reads."""
     kept: list[int] = []
     read = {int(tensor) for tensor in graph.outputs}
     for number in reversed(range(len(graph.operators))):
@@ -269,7 +269,7 @@ def _used(graph: Any, removable: Sequence[bool]) -> list[int]:
 def _choose(
     ends: tuple[Tensor, Tensor], wanted: bytes, tables: Sequence[Table], taken: Collection[float]
 ) -> tuple[float, bytes]:
-    """A stand-in's slope, and the table that Vela writes for it; b"" if all are taken.
+    """Choose a stand-in's slope and compute the table that Vela writes for it; b"" if none is free.
 
     `taken`: slopes of the model's own operators.
     """
@@ -286,14 +286,14 @@ def _choose(
 
 
 def _codes(data: bytes, dtype: str, kernels: str = REFERENCE) -> bytes:
-    """What a model with one input and output makes of each code; b"" if LiteRT has no kernel."""
+    """Run a model with one input and output on each code; b"" if LiteRT has no kernel."""
     from ..model.tflite.edit import Document
 
     limits = np.iinfo(dtype)
     codes = np.arange(limits.min, limits.max + 1).astype(dtype)
     document = Document(data)
     graph = document.graph
-    graph.outputs = graph.operators[-1].outputs  # without floats that others read
+    graph.outputs = graph.operators[-1].outputs  # not the floats that other operators read
     for tensor in graph.tensors:
         content = document.model.buffers[tensor.buffer].data
         if content is None or len(content) == 0:
@@ -310,7 +310,7 @@ def _codes(data: bytes, dtype: str, kernels: str = REFERENCE) -> bytes:
 
 
 def fill(result: bytes, tables: Sequence[Table]) -> tuple[bytes, list[str]]:
-    """Vela's output with these tables, and the names of those that are not in it."""
+    """Insert the tables into Vela's output; also returns the names of missing ones."""
     if not tables:
         return result, []
     file = ModelFile(result)
@@ -330,7 +330,7 @@ def fill(result: bytes, tables: Sequence[Table]) -> tuple[bytes, list[str]]:
         for at in places:
             if result[at : at + CODES] == table.written:
                 filled[at : at + CODES] = table.wanted
-    # Calls with equal constants have one place of them above.
+    # Equal constants of several calls were found only once above, so check each call.
     left = {
         bytes(call.constants[at : at + CODES])
         for call in ModelFile(bytes(filled)).calls()
@@ -346,7 +346,7 @@ def fill(result: bytes, tables: Sequence[Table]) -> tuple[bytes, list[str]]:
 
 
 def _copies(stream: bytes | memoryview) -> Iterator[int]:
-    """Offsets in the constants of what a stream copies, if it may be a table."""
+    """Return the offsets of copied constants that have the size of a table."""
     values = {debug_table.DMA_SRC_REGION: 0, debug_table.DMA_SRC: 0, debug_table.DMA_LEN: 0}
     for _, code, parameter, second in debug_table.commands(stream):
         if code in values:

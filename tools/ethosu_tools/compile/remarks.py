@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What Vela prints about a model: why operators stay on the CPU, and the rest.
+"""Reads Vela's output about a model: why operators stay on the CPU, and other remarks.
 
 The web page runs this file in MicroPython: it imports nothing, and takes plain data.
 """
 
-TYPE_CHECKING = False  # except for mypy
+TYPE_CHECKING = False  # mypy takes it as True
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import Any
@@ -14,12 +14,12 @@ _HEAD = "Warning (supported operators) operator: "
 _OUTPUT = ", ofm: '"
 _REASON = "Reason: "
 _ACTIVATION = "_act"
-# Vela's wording that says nothing to a user, and ours.
+# Vela's wording, and ours.
 _PLAIN = {"Unsupported opType": "Vela has no NPU operation for it"}
 
 
 def read(report: str) -> "tuple[dict[str, tuple[str, str]], list[str]]":
-    """Reason and rule by the name of the operator's output, and the lines of all other remarks."""
+    """Return reason and rule by the operator's output, and the lines of all other remarks."""
     reasons, others, lines = {}, [], report.split("\n")
     at = 0
     while at < len(lines):
@@ -44,15 +44,15 @@ def left(
     operators: "Sequence[Sequence[Any]]",
     aside: "Collection[str]",
 ) -> "dict[str, list[Any]]":
-    """Rows [operator, output, reason, rule] of what the CPU computes, and Vela's other remarks.
+    """Return rows [operator, output, reason, rule] for the CPU, and Vela's other remarks.
 
-    names: of the tensors before Vela. operators: of the compiled model, [name, name of its first
-    output, whether it is on the NPU]; aside: those that compute nothing. Vela also gives reasons
-    for operators that it removes later.
+    names: the source's tensors. operators: rows [name, first output's name, whether the NPU runs
+    it] of the compiled model; aside: names of operators to skip. Vela also gives reasons for
+    operators that it removes later.
     """
 
     def known(output: str) -> str:
-        """The name in the model: Vela gives the result another one if an activation follows."""
+        """Return the model's name for an output, which Vela renames if an activation follows."""
         own = output[: -len(_ACTIVATION)] if output.endswith(_ACTIVATION) else output
         return own if output not in names and own in names else output
 

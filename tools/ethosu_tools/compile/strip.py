@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Removes from a program what no board needs: unused constants and compile specs.
+"""Removes unused constants and compile specs, which no board needs, from a program.
 
 Exporters leave unused constants behind, such as the float scales of operators that the NPU now
 computes. Compile specs hold the compiler's options and, sometimes, paths of the build machine. The
@@ -19,7 +19,7 @@ from ..model import PROGRAM, Method, ModelFile, Tensor, arrays
 from ..sim import simulation
 from ..sim.difference import Difference
 
-_STEPS = 2  # of the comparison
+_STEPS = 2  # inferences that are compared
 
 # Compile specs that identify a delegate's NPU.
 _KEPT_SPECS = ("target", "output_format")
@@ -71,29 +71,29 @@ class Row:
         return cls(data, int.from_bytes(data[:4], "little"), Budget(len(data)))
 
     def number(self, field: int, kind: Any, default: Any = 0) -> Any:
-        """A scalar."""
+        """Read a scalar."""
         at = self.position(field)
         return self._get(kind, at) if at else default
 
     def table(self, field: int) -> "Row | None":
-        """A referenced table, or None."""
+        """Read a referenced table, or None."""
         at = self.position(field)
         return Row(self._data, self._follow(at), self._budget) if at else None
 
     def tables(self, field: int) -> Iterator["Row"]:
-        """The tables of a vector, in order."""
+        """Read the tables of a vector, in order."""
         start, count = self._vector(field, 4)
         for at in range(start, start + 4 * count, 4):
             yield Row(self._data, self._follow(at), self._budget)
 
     def numbers(self, field: int, kind: Any) -> tuple[int, ...]:
-        """A vector of scalars."""
+        """Read a vector of scalars."""
         start, count = self._vector(field, kind.bytewidth)
         self._budget.take(count)
         return tuple(self._get(kind, start + kind.bytewidth * i) for i in range(count))
 
     def position(self, field: int) -> int:
-        """Position of a field's content; 0 if absent."""
+        """Return the position of a field's content; 0 if absent."""
         self._budget.take()
         vtable = self._table.Pos - self._get(n.SOffsetTFlags, self._table.Pos)
         if 4 + 2 * field >= self._get(n.VOffsetTFlags, vtable):
@@ -102,12 +102,12 @@ class Row:
         return self._table.Pos + offset if offset else 0
 
     def positions(self, field: int, item: int) -> range:
-        """Positions of a vector's items, given the size of an item."""
+        """Return the positions of a vector's items, given the size of an item."""
         start, count = self._vector(field, item)
         return range(start, start + count * item, item)
 
     def text(self, field: int) -> str:
-        """A string."""
+        """Read a string."""
         start, count = self._vector(field, 1)
         return self._data[start : start + count].decode(errors="replace")
 
@@ -132,7 +132,7 @@ class Row:
 
 
 def strip(file: ModelFile) -> ModelFile:
-    """A stripped program that works the same; other files, including bundles, unchanged.
+    """Strip a program without changing its results; other files, and bundles, stay unchanged.
 
     InputError: the file is damaged, or data to be removed is shared with data that is needed.
     """
@@ -172,11 +172,11 @@ def strip_checked(file: ModelFile) -> ModelFile:
 
 
 def _unused(method: Method) -> Iterator[int]:
-    """Constant tensors that no instruction and no list refers to."""
+    """Find constant tensors that no instruction and no list refers to."""
     named = {*method.inputs, *method.outputs}
     for operator in method.operators:
         if not (operator.on_cpu or operator.on_npu):
-            return  # control flow refers to values in other ways
+            return  # control flow may refer to any value
         named.update(operator.arguments)
     for value in method.values:
         named.update(value.content if value.kind == "tensors" else ())
@@ -247,7 +247,7 @@ def _put(tables: bytearray, row: Row, field: int, number: int) -> None:
 
 
 def _sizes(methods: list[Method]) -> dict[int, int]:
-    """Bytes of each used constant, which two tensors may share."""
+    """Return the size of each used constant, which two tensors may share."""
     sizes: dict[int, int] = {}
     for method in methods:
         unused = set(_unused(method))
@@ -291,5 +291,5 @@ def _check(before: ModelFile, after: ModelFile) -> None:
 
 
 def _content(value: object) -> bytes:
-    """The bytes of a constant."""
+    """Read the bytes of a constant."""
     return value.content if isinstance(value, Tensor) else b""

@@ -24,7 +24,7 @@ from ..model.tflite.metadata import put
 from . import leftover, lookup, vela_defects
 
 TIMEOUT_S = 1800
-_BLOCKWISE = 2  # of TensorFlow Lite's QuantizationDetails
+_BLOCKWISE = 2  # a value of TensorFlow Lite's QuantizationDetails
 _RELEASE = re.compile(r"\d+\.\d")
 
 
@@ -49,7 +49,7 @@ def compile_model(
 
 
 class Compiled(NamedTuple):
-    """A compiled model, its facts (requirements and Vela's estimates, for JSON), Vela's report."""
+    """A compiled model, its facts (requirements and estimates, for JSON), and Vela's report."""
 
     file: ModelFile
     facts: dict[str, Any]
@@ -69,7 +69,7 @@ def compiled(
     python: str | None = None,
     database: Path | None = None,
 ) -> Compiled:
-    """Compile a model; `python` is one with another release of Vela.
+    """Compile a model; `python` is a Python with another release of Vela.
 
     Float operators that a table can replace are replaced; see lookup.py. System config and memory
     mode default to the `board`'s, else to Vela's own for the NPU; they are sections of `config` or
@@ -102,7 +102,7 @@ def compiled(
     )
     replaced = lookup.replace(source)
     made, missing = run(source, replaced)
-    if missing:  # a release of Vela that writes the stand-ins in another way
+    if missing:  # this release of Vela writes other tables for the stand-ins
         replaced = lookup.replace(source, missing)
         made, missing = run(source, replaced)
     if missing:
@@ -119,7 +119,7 @@ def _run(
     python: str | None,
     database: Path | None,
 ) -> tuple[Compiled, list[str]]:
-    """Compile a model with stand-ins; returns also the names of those that have no table."""
+    """Compile a model with stand-ins; also returns the names of tables that Vela did not write."""
     with tempfile.TemporaryDirectory(prefix="ethosu-vela-") as folder:
         work = Path(folder)
         path = work / "source" / f"{Path(str(source)).stem}.tflite"
@@ -163,7 +163,7 @@ def vela_options(
     config: str = targets.CONFIG_FILE,
     debug: bool = True,
 ) -> list[str]:
-    """Vela's command line options for an NPU and the system around it."""
+    """Return Vela's command line options for an NPU and the system around it."""
     return [
         *("--accelerator-config", npu),
         *("--config", config),
@@ -176,9 +176,9 @@ def vela_options(
 
 
 def _check_sizes(source: ModelFile) -> None:
-    """Reject damaged sizes: Vela allocates what a shape or its signature says.
+    """Reject damaged sizes, because Vela allocates whatever a shape or its signature says.
 
-    A signature of a subgraph that does not exist is rejected, too: Vela leaves it out.
+    A signature of a missing subgraph is rejected, too, because Vela would drop it silently.
     """
     from ..model.tflite.writer import schema  # slow to load
 
@@ -194,7 +194,7 @@ def _check_sizes(source: ModelFile) -> None:
 
 
 def _check_tensor(tensor: Tensor, stored: Any, where: str) -> None:
-    """The same for a tensor; `stored` is LiteRT's, in whose signature -1 is any size."""
+    """Reject a damaged tensor; in the shape signature of `stored`, -1 is any size."""
     quantization = stored.Quantization()
     blockwise = quantization is not None and quantization.DetailsType() == _BLOCKWISE
     if tensor.dtype == "int4" or blockwise:
@@ -229,7 +229,7 @@ def _check_mode(mode: str | None, config: str, board: VelaFacts | None) -> None:
 
 @cache
 def release(python: str | None = None) -> str:
-    """The release of Vela in this Python or another one."""
+    """Return the release of Vela in this Python or another one."""
     if python is None:
         from importlib.metadata import version  # slow to load
 
@@ -239,7 +239,7 @@ def release(python: str | None = None) -> str:
         done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=False)
     except OSError as error:
         raise SetupError(f"{python} cannot be run: {error.strerror}") from error
-    if done.returncode or not _RELEASE.match(done.stdout):  # any program, such as `true`
+    if done.returncode or not _RELEASE.match(done.stdout):  # not a Python
         raise SetupError(f"{python} has no Vela; run: {python} -m pip install ethos-u-vela")
     return done.stdout.strip()
 
@@ -285,7 +285,7 @@ def run_vela(source: Path, options: Sequence[str], python: str | None = None) ->
 
 
 def _absolute(word: str) -> str:
-    """An option with the whole path of its file: Vela looks for FOLDER/FILE among its own."""
+    """Make an option's path absolute, because Vela looks for FOLDER/FILE among its own files."""
     option, equals, value = word.rpartition("=")
     path = Path(value)
     is_own = value == targets.CONFIG_FILE or "/" not in value
@@ -293,7 +293,7 @@ def _absolute(word: str) -> str:
 
 
 def _suspect(source: Path) -> str:
-    """The operator that caused a crash, if the model has only one kind."""
+    """Name the operator that caused a crash, if the model has only one kind."""
     try:
         graphs = ModelFile(source).graphs
     except InputError:
@@ -303,7 +303,7 @@ def _suspect(source: Path) -> str:
 
 
 def _last_line(text: str) -> str:
-    """The last line of a traceback, without the exception's class."""
+    """Return the last line of a traceback, without the exception's class."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return "it printed no reason"
@@ -311,7 +311,7 @@ def _last_line(text: str) -> str:
 
 
 def _products(work: Path, source: Path) -> tuple[Path, dict[str, str]]:
-    """The compiled model, and the target and the figures in Vela's summary."""
+    """Read the compiled model, and the target and the figures in Vela's summary."""
     compiled = work / f"{source.stem}_vela.tflite"
     summaries = list(work.glob("*_summary_*.csv"))
     if not compiled.is_file() or not summaries:
@@ -321,7 +321,7 @@ def _products(work: Path, source: Path) -> tuple[Path, dict[str, str]]:
 
 
 def _estimate(row: Mapping[str, str]) -> dict[str, float]:
-    """Vela's figures for one inference."""
+    """Return Vela's figures for one inference."""
     return {
         "clock_mhz": float(row["core_clock"]) / 1e6,
         "cycles": int(float(row["cycles_total"])),

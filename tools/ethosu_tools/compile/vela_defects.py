@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ..model import Graph, ModelFile, Operator
 from ..model.tflite.metadata import put_constants
 
-# Positions of weights and of their bias among an operator's inputs; -1: no bias.
+# Positions of weights and bias among an operator's inputs; -1 means no bias.
 WEIGHTS: dict[str, tuple[tuple[int, int], ...]] = {
     "CONV_2D": ((1, 2),),
     "DEPTHWISE_CONV_2D": ((1, 2),),
@@ -20,12 +20,12 @@ WEIGHTS: dict[str, tuple[tuple[int, int], ...]] = {
         *((gate, -1) for gate in range(5, 9)),
     ),
 }
-# Operators whose input at 2 or behind, of int32, is a bias.
+# Operators in which an int32 input at position 2 or later is a bias.
 BIASED = ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED")
 
 
 def with_constants(source: ModelFile, compiled: ModelFile) -> bytes:
-    """The compiled model with the values of constant outputs, such as anchors, which Vela drops."""
+    """Restore the values of constant outputs, such as anchors, which Vela drops."""
     dropped = {}
     for number, (before, after) in enumerate(zip(source.graphs, compiled.graphs, strict=False)):
         for old, new in zip(before.outputs, after.outputs, strict=False):
@@ -35,7 +35,7 @@ def with_constants(source: ModelFile, compiled: ModelFile) -> bytes:
 
 
 def warnings(source: ModelFile, compiled: ModelFile) -> list[str]:
-    """One sentence per NPU operator whose results may be wrong."""
+    """Return one sentence per NPU operator whose results may be wrong."""
     on_cpu = {
         graph.tensors[output].name
         for graph in compiled.graphs
@@ -87,7 +87,7 @@ def _with_short_bias(model: ModelFile) -> Iterator[str]:
 
 
 def _weights(model: ModelFile) -> Iterator[tuple[str, tuple[object, ...], bytes]]:
-    """For each operator with weights: its output's name, weights, and bias (zeros as none).
+    """List output's name, weights and bias (none if all zeros) of each operator with weights.
 
     Vela stores equal weights once, if the scales of the operators' inputs and outputs are equal.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Vela for several compilations: loading it takes longer than compiling a small model.
+"""A process that loads Vela once, as that takes longer than compiling a small model.
 
-Each compilation runs in a fork of the process that has loaded it, because Vela's native core can
-crash on a damaged model.
+Each compilation runs in a fork of that process, because Vela's native core can crash on a damaged
+model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..base.helper_process import HelperProcess, requests, serve
 
 
 class Answer(NamedTuple):
-    """How a run ended: exit code, or the negative number of a signal; and what it printed."""
+    """The end of a run: its exit code or the negative number of a signal, and its output."""
 
     code: int
     stdout: str
@@ -30,14 +30,14 @@ class Answer(NamedTuple):
 
 
 class VelaProcess(HelperProcess):
-    """Vela, loaded."""
+    """The process that has loaded Vela."""
 
     MODULE = __name__
 
     def run(self, options: list[str], timeout_s: float) -> Answer:
         """Run Vela in the current folder, as the command `vela` would."""
         folder = None
-        with contextlib.suppress(FileNotFoundError):  # the folder was deleted
+        with contextlib.suppress(FileNotFoundError):  # the current folder was deleted
             folder = os.getcwd()  # noqa: PTH109
         return Answer(*self.ask((folder, options), timeout_s))
 
@@ -50,7 +50,7 @@ def _respond(
         if child == 0:
             line.close()  # else the other end would not see the end of the parent
             _run(*request, out.fileno(), err.fileno())
-        # The other end is silent until it has the answer, unless it ends.
+        # The other end is readable when it has answered, or has ended.
         ended = os.pidfd_open(child)
         if line in wait([ended, line]):
             os.kill(child, signal.SIGKILL)
@@ -63,7 +63,7 @@ def _respond(
 
 
 def _run(folder: str | None, options: list[str], out: int, err: int) -> NoReturn:
-    """In the child: end as the command would."""
+    """Run Vela in the child, and end as the command would."""
     code = 1
     os.dup2(out, 1)
     os.dup2(err, 2)
@@ -87,6 +87,6 @@ def _run(folder: str | None, options: list[str], out: int, err: int) -> NoReturn
 
 if __name__ == "__main__":
     other_end = requests()
-    with contextlib.suppress(Exception):  # the fork fails in the same way, and says so
+    with contextlib.suppress(Exception):  # a fork fails in the same way and reports it
         import ethosu.vela.vela  # noqa: F401
     serve(other_end, partial(_respond, other_end))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Finds what is wrong: the first layer that differs, an error text, a model that does not fit."""
+"""Finds causes: of results that differ, of an error message, of a model that does not fit."""

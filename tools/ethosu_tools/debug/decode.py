@@ -4,7 +4,7 @@
 Each row of _PATTERNS pairs a form of message with the function that parses it. Driver messages are
 defined in modules/ethosu/driver/include/ethosu_errors.def, runtime messages in
 modules/ethosu/runtime/tflite/operators.c, fault reports in firmware/fault.c, messages of other
-runtimes in check/messages.py and check/logs.toml.
+runtimes in answers/messages.py and answers/logs.toml.
 """
 
 from __future__ import annotations
@@ -83,14 +83,14 @@ def decode(text: str, model: Model, firmware: Path | None = None) -> list[Findin
     matches += [(match, _foreign(match, each, file)) for match, each in messages.matches(text)]
     starts = sorted(match.start() for match, _ in matches)
     return [
-        finding  # unless it is the beginning of another message
+        finding  # not if it is the beginning of another message
         for match, finding in sorted(matches, key=lambda pair: pair[0].start())
         if not any(match.start() < start < match.end() for start in starts)
     ]
 
 
 def _foreign(match: re.Match[str], message: messages.Message, model: ModelFile) -> Finding:
-    """A message of another runtime."""
+    """Decode a message of another runtime."""
     cause, advice = message.found(match)
     needs = [each.scratch_bytes for each in model.description.npu_operators]
     if message.memory and needs:
@@ -99,7 +99,7 @@ def _foreign(match: re.Match[str], message: messages.Message, model: ModelFile) 
 
 
 def status(value: int) -> tuple[str, str]:
-    """Meaning of a STATUS value, and its most common cause."""
+    """Explain a STATUS value and its most common cause."""
     bits = [row for bit, row in STATUS.items() if value >> bit & 1]
     if not bits:
         return ("running", RUNNING) if value & 1 else ("no error bit", "")
@@ -111,7 +111,7 @@ def status(value: int) -> tuple[str, str]:
 
 
 def _npu(match: re.Match[str], context: Context) -> Finding:
-    """The NPU stopped or timed out."""
+    """Decode a message that the NPU stopped or timed out."""
     groups = match.groupdict()
     layer = groups.get("name") or None
     if layer is None and groups.get("byte"):
@@ -121,20 +121,20 @@ def _npu(match: re.Match[str], context: Context) -> Finding:
 
 
 def _on_npu(layer: str | None) -> str:
-    """The operator type in a layer's name; on the NPU it is part of an ethos-u operator."""
+    """Describe an NPU layer's operator, which is a part of an ethos-u operator."""
     kind = re.match(r"\d+ (\w+)", layer or "")
     return f"{kind[1]}, in an ethos-u operator" if kind else "ethos-u"
 
 
 def _word(match: re.Match[str], context: Context) -> Finding:
-    """The driver's verifier rejected a command."""
+    """Decode a message that the driver's verifier rejected a command."""
     layer = context.layers(4 * int(match["word"]))
     advice = "the file was damaged, or compiled for another NPU: compile it again"
     return Finding(match[0], layer, _on_npu(layer), match[0].strip(), advice)
 
 
 def _operator(match: re.Match[str], context: Context) -> Finding:
-    """The runtime rejected an operator."""
+    """Decode a message that the runtime rejected an operator."""
     number, name = int(match["number"]), match["name"]
     inside = int(match["graph"]) == 0 and number < len(context.names.operators)
     layer = context.names.operators[number][0] if inside else None
@@ -164,7 +164,7 @@ def _memory(match: re.Match[str], context: Context) -> Finding:
 
 
 def _fault(match: re.Match[str], context: Context) -> Finding:
-    """A CPU fault, in code rather than in the model."""
+    """Decode a CPU fault; its cause is code rather than the model."""
     report = restart.parse_report(match)
     functions = report.functions(context.firmware)
     advice = functions or "pass the firmware's .elf with --firmware to see the functions"
@@ -173,7 +173,7 @@ def _fault(match: re.Match[str], context: Context) -> Finding:
 
 
 def _zephyr(match: re.Match[str], context: Context) -> Finding:
-    """A CPU fault as Zephyr reports it (arch/arm/core/cortex_m/fault.c)."""
+    """Decode a CPU fault as Zephyr reports it (arch/arm/core/cortex_m/fault.c)."""
     kinds = r"(?:Precise|Imprecise) data bus error|Data Access Violation|Instruction [A-Z]\w+ \w+"
     address = re.search(r"(?:BFAR|MMFAR) Address: (0x[0-9a-f]+)", match[0])
     place = re.search(r"\(r15/pc\): 0x([0-9a-f]+)", match[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tries what may help a model that does not fit its board: compiles it again with other options.
+"""Compiles a model that does not fit its board again with other options.
 
 Vela buffers weights in the arena unless they are in SRAM (Sram_Only), and with `--optimise Size` it
 computes layers in stripes. How much that saves depends on the model: only a compilation tells.
@@ -16,13 +16,13 @@ from ..sim.fit import Fit
 from ..sim.need import Need
 
 _SIZE = ("--optimise", "Size")
-# Bytes of /rom that are missing at most for the table of operators to be worth a trial.
+# Leaving the table of operators out is only tried if at most this many bytes of /rom are missing.
 _TABLE = 16 * 1024
 
 
 @dataclass(frozen=True)
 class Change:
-    """Options of `ethosu compile` that differ from the first try; `npu`, `mode`: None if not."""
+    """Options of `ethosu compile` that differ from the first try; None means unchanged."""
 
     npu: str | None = None
     mode: str | None = None
@@ -43,7 +43,7 @@ class Change:
 
 
 def _changes(found: Fit, board: BoardFacts, npu: str, mode: str, given: str) -> Iterator[Change]:
-    """Smaller changes first; `mode` and `given` are memory mode and options of the first try."""
+    """Yield changes, small ones first; `mode` and `given` describe the first try."""
     family, rom = npu.rpartition("-")[0], found.lacks.get("rom", 0)
     modes = [each for each in ("Sram_Only", "Shared_Sram") if each != mode]
     if not family.endswith("u55") and mode != "Dedicated_Sram":  # U55 has no such mode
@@ -65,10 +65,10 @@ def tried(
     mode: str | None = None,
     given: str = "",
 ) -> str:
-    """A sentence about the options that make the model fit, or about those that do not.
+    """Return a sentence on the options that make the model fit, or that were tried in vain.
 
-    `make` compiles the model with a change; the changes that Vela or the runtime rejects are left
-    out. "" if nothing was left to try.
+    `make` compiles the model with a change; changes that Vela or the runtime rejects are left out.
+    The result is "" if there was nothing to try.
     """
     default = board.vela.memory_mode if board.vela else targets.TARGETS[npu].memory_mode
     fitting, others = [], []

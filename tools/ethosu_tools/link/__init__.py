@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""A board: its port or QEMU, its files, its flash, and models that run there."""
+"""Access to a board: its port or QEMU, its files, its flash, and models that run on it."""

@@ -62,7 +62,7 @@ _PIECE_BYTES = 64 * 1024
 _SMALLEST_PIECE = 1024
 # Free memory divided by the size of a piece, of which several copies exist at the same time.
 _PIECE_SHARE = 8
-# Time for a program to end after Ctrl-C.
+# A program may take this long to end after Ctrl-C.
 _STOP_TIMEOUT_S = 3.0
 
 
@@ -127,7 +127,7 @@ class Board(Closeable):
         return self.finish(timeout=timeout, overall=overall, on_output=on_output)
 
     def eval(self, expression: str, *, timeout: float = 10) -> Any:
-        """Value of an expression that has a literal form."""
+        """Return the value of an expression, which needs a literal form."""
         mark = os.urandom(4).hex()
         code = f"print({mark!r}, repr({expression}), {mark!r}, sep='')"
         self.log.add_code(code)
@@ -153,7 +153,7 @@ class Board(Closeable):
     def _request(
         self, call: str, digest: bytes, timeout: float, sent: bytes | None = None
     ) -> bytes:
-        """Answer to a call of `_ask` or `_exchange`, which are defined again after a reset.
+        """Return the answer to a call of `_ask` or `_exchange`; define these again after a reset.
 
         `call` lacks its last argument; `sent` is what `_exchange` reads, `digest` the hash of the
         request's data.
@@ -182,7 +182,7 @@ class Board(Closeable):
         return answer
 
     def _answer(self, call: str, digest: bytes, timeout: float, sent: bytes | None) -> bytes:
-        """What follows the mark of the answer, b"" if there was none; the output is logged."""
+        """Return what follows the mark of the answer, b"" without one; the output is logged."""
         what = "running code" if sent is None else "sending data"
         seconds = _SILENCES * timeout + len(sent or b"") / _SLOWEST_BYTES_PER_S
         ready, answer = (board_code.mark(first, digest) for first in board_code.MARKS)
@@ -247,7 +247,7 @@ class Board(Closeable):
     def _output(
         self, timeout: float, overall: float | None, on_output: OnOutput | None = None
     ) -> str:
-        """Output of the started code, if it raises no exception, which is logged."""
+        """Return the output of the started code; an exception is logged and raised."""
         try:
             return self._finish(timeout, overall, on_output)
         except RemoteError as error:
@@ -273,7 +273,7 @@ class Board(Closeable):
         """Start a fresh interpreter, without running boot code."""
         try:
             self._soft_reset()
-        except BoardTimeoutError:  # possibly confused by a late answer to an earlier request
+        except BoardTimeoutError:  # perhaps due to a late answer to an earlier request
             self._settle()
             self._soft_reset()
 
@@ -322,7 +322,7 @@ class Board(Closeable):
         return bytes(data)
 
     def file_hash(self, path: str) -> bytes | None:
-        """SHA-256 of a file on the board, or None if it does not exist."""
+        """Return the SHA-256 of a file on the board, or None if it does not exist."""
         digest = self.ask(board_code.FILE_HASH.format(path=path), timeout=_HASH_TIMEOUT_S)
         return digest if isinstance(digest, bytes) else None
 
@@ -356,7 +356,7 @@ class Board(Closeable):
             self._lock.close()
 
     def _failure_details(self) -> str:
-        """Further details for error messages."""
+        """Return further details for error messages."""
         return ""
 
     def _open(self) -> Transport:
@@ -473,7 +473,7 @@ class Board(Closeable):
         return "the program was stopped by Ctrl-C"
 
     def _restarted(self, who: str, sent: bytes) -> BoardResetError:
-        """The error for a board that sent its fault report or its banner."""
+        """Return the error for a board that sent its fault report or its banner."""
         back = "restarted" if restart.BANNER.search(sent) else "has not restarted"
         if restart.REPORT.search(sent):
             return self._reset_error(f"{who} faulted and {back}", sent)
@@ -483,7 +483,7 @@ class Board(Closeable):
         )
 
     def _reset_error(self, text: str, sent: bytes, *, summarise: bool = True) -> BoardResetError:
-        """The error for a board that faulted; the last report in `sent` adds what it can."""
+        """Return the error for a board that faulted, with the last report in `sent`, if any."""
         report = restart.read_report(sent.decode(errors="replace"))
         if report is None:
             return BoardResetError(text)
@@ -493,7 +493,7 @@ class Board(Closeable):
         return BoardResetError(text, report.text, report.address or "", functions)
 
     def _firmware(self) -> Path | None:
-        """The .elf that the board runs, if it is known."""
+        """Return the .elf that the board runs, if known."""
         return None
 
 
@@ -571,7 +571,7 @@ class QemuBoard(Board):
             raise BoardLinkError(f"{error}{self._failure_details()}") from None
 
     def _failure_details(self) -> str:
-        """The state of QEMU, and its messages since the start of the board, or of the test."""
+        """Return QEMU's state, and its messages since the start of the board or test."""
         state, log = self.machine.state(), self.machine.log(self._log_begin)
         return f"; QEMU {state}" + (f", its log ends: {summarise_log(log)}" if log.strip() else "")
 

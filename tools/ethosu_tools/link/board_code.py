@@ -13,11 +13,11 @@ from ..base.errors import BoardError
 DAMAGED = "damaged or duplicated in transit"
 HASH_BYTES = hashlib.sha256().digest_size
 
-# First bytes of what the board sends for `ask` and `exchange`: it is ready for the data; the answer
-# follows. The mark continues with the request's hash in hexadecimal, because programs may print.
+# First bytes of the marks that the board sends for `ask` and `exchange`: it is ready for the data;
+# the answer follows. The request's hash continues a mark, because programs may print, too.
 MARKS = READY, ANSWER = b"\x06", b"\x02"
 MARK_BYTES = 4
-DIGITS = 8  # of an answer's length
+DIGITS = 8  # the length of an answer has this many digits
 
 # Functions of `ask` and `exchange`. A request runs only if it arrived undamaged, and only once.
 # The answer is written by a scheduled function: while it runs, no other one can, so timers do not
@@ -67,7 +67,7 @@ def _exchange(work, size, digest):
         raise RuntimeError({DAMAGED!r})
     _reply(digest, work(data))
 """
-# Found by trying: gc.mem_free() visits each block, which takes 20 million instructions for 8 MB.
+# This tries allocations: gc.mem_free() visits each block, 20 million instructions for 8 MB.
 PIECE_BYTES = """\
 import gc
 gc.collect()
@@ -95,7 +95,7 @@ if _file:
             _sum.update(_piece[:_count])
     _answer = _sum.digest()
 """
-# Exceptions of parsers for input that no working board sends.
+# Exceptions that parsers raise for input that no working board sends.
 PARSE_ERRORS = (
     ArithmeticError,
     LookupError,
@@ -109,12 +109,12 @@ PARSE_ERRORS = (
 
 
 def mark(first: bytes, digest: bytes) -> bytes:
-    """The mark that begins with this byte, for a request with this hash."""
+    """Return the mark that begins with this byte, for a request with this hash."""
     return first + digest[:MARK_BYTES].hex().encode()
 
 
 def literal(text: str) -> Any:
-    """Value of a literal that a board sent; BoardError if the text is not a literal."""
+    """Parse a literal that a board sent; BoardError if the text is not a literal."""
     try:
         value = ast.literal_eval(text)
         repr(value)  # fails for numbers of 5,000 digits, which no message could show
@@ -124,7 +124,7 @@ def literal(text: str) -> Any:
         raise BoardError(f"the board's answer is not a Python literal: {shown}") from None
 
 
-# A type, or those of the values of a tuple.
+# A type, or the types of a tuple's values.
 Kind = type | tuple[type | UnionType, ...]
 _KINDS: dict[Any, str] = {
     int: "a number",
@@ -136,7 +136,7 @@ _KINDS: dict[Any, str] = {
 
 
 def checked(answer: Any, kind: Kind, port: str) -> Any:
-    """The answer of the board at `port`; BoardError if it is of another type."""
+    """Return the answer of the board at `port`; BoardError if it is of another type."""
     kinds, values = (kind, answer) if isinstance(kind, tuple) else ((kind,), (answer,))
     right = isinstance(values, tuple) and len(values) == len(kinds)
     if not right or not all(map(isinstance, values, kinds)):
@@ -146,5 +146,5 @@ def checked(answer: Any, kind: Kind, port: str) -> Any:
 
 
 def encoded(data: bytes) -> str:
-    """An expression for these bytes in code for `ask`, which is shorter than a literal."""
+    """Encode bytes as an expression in code for `ask`, which is shorter than a literal."""
     return f"_binascii.a2b_base64({base64.b64encode(data)!r})"

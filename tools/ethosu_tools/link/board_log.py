@@ -1,37 +1,37 @@
 # SPDX-License-Identifier: MIT
-"""The output of a board during a test, for the report of a failed test."""
+"""Keeps a board's output during a test, for the report of a failure."""
 
 import re
 
 from ..base.errors import RemoteError
 from .restart import REPORT
 
-# Limits the memory for a program that prints endlessly.
+# Maximum size of the log, since a program may print endlessly.
 _LARGEST = 64 * 1024
 # MicroPython's name, in a traceback, for code sent by `exec` or `ask`.
 _FRAME = re.compile(r'  File "<(?:stdin|string)>", line (\d+), in <module>')
 # Maximum length of a board's output in an error message; a fault report is longer than others.
 _LINES, _REPORT_CHARACTERS, _HEAD, _TAIL = 12, 800, 40, 75
 _NOISE_BYTES = 16
-# What a terminal would take for a command, and the additions of the raw REPL to a program's output.
+# Control sequences of terminals, and the raw REPL's additions to a program's output.
 _PROTOCOL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])"
     r"|raw REPL; CTRL-B to exit\r?\n>?|[\x00-\x08\x0e-\x1f]"
 )
-# Bytes that the tools type at a board without a prompt, and no board sends on its own.
+# Bytes that only an echo can contain: the tools type them at a board without a prompt.
 _TYPED, _CTRL_C = frozenset(b"\r\n\x01\x03\x04"), 3
 _PRINTABLE = frozenset(b"\t\n\r\x1b") | frozenset(range(0x20, 0x7F))
 
 
 def _is_noise(data: bytes) -> bool:
-    """Whether most of it is neither ASCII nor UTF-8."""
+    """Whether most of the data is neither ASCII nor UTF-8."""
     readable = sum(byte in _PRINTABLE for byte in data)
     readable += sum(ord(char) > 0x7F for char in data.decode(errors="ignore"))
     return len(data) >= _NOISE_BYTES and readable < 0.6 * len(data.decode(errors="replace"))
 
 
 def _as_text(data: bytes) -> str:
-    """What a board sent, without control sequences; noise as hexadecimal numbers."""
+    """Format what a board sent, without control sequences; noise as hexadecimal numbers."""
     noise = ""
     if _is_noise(data):
         noise = f"noise (wrong baud rate?): {data[:_NOISE_BYTES].hex(' ')} ...\n"
@@ -41,11 +41,11 @@ def _as_text(data: bytes) -> str:
 
 
 def sent(data: bytes) -> str:
-    """What a board without a prompt sent, for an error message."""
+    """Describe what a board without a prompt sent, for an error message."""
     if _CTRL_C in data and _TYPED.issuperset(data):
         return "only what was typed (a loopback: are TX and RX connected?)"
     reports = [match.start() for match in REPORT.finditer(data)]
-    if reports[1:]:  # the last whole one: the first and the last may be cut off
+    if reports[1:]:  # choose a whole one: the first and the last may be cut off
         return last_lines(data[reports[-2] : reports[-1]])[:_REPORT_CHARACTERS]
     lines = last_lines(data)
     if reports:
@@ -56,7 +56,7 @@ def sent(data: bytes) -> str:
 
 
 def last_lines(data: bytes) -> str:
-    """The last lines from a board, joined and without duplicates; "" if it sent none.
+    """Join the last lines from a board, without duplicates; "" if it sent none.
 
     Duplicates come from boards that reset repeatedly.
     """
@@ -112,5 +112,5 @@ class BoardLog:
             self.add_output(text.rstrip() + "\n")
 
     def text(self) -> str:
-        """The whole log."""
+        """Return the whole log."""
         return self._text

@@ -32,12 +32,12 @@ from .board_code import encoded
 OK, FAILED, NOT_RUN = "ok", "FAILED", "not run"
 _LINE_BYTES = 1024
 _CHUNK_BYTES = 3 * 1024
-# Time for a loop to start before it is interrupted, and for Ctrl-C to end it.
+# A loop gets this time to start before it is interrupted, and this time to end after Ctrl-C.
 _BEGIN_S = 0.2
 _STOP_TIMEOUT_S = 2.0
 _NPU_TIMEOUT_S = 60.0
 
-# Pieces of Python for the board.
+# Pieces of Python that run on the board.
 _STOP = """\
 import ethosu, struct
 _stop = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
@@ -132,7 +132,7 @@ _STACKS = """\
 import machine
 _answer = [n for stack in machine.stacks() for n in stack] if hasattr(machine, 'stacks') else []
 """
-# What an interrupt pushes with all registers of the FPU, and as much again for its handler.
+# Room for an interrupt's frame with all registers of the FPU, and as much again for its handler.
 _STACK_MARGIN = 512
 
 
@@ -173,7 +173,7 @@ class Outcome:
     found: str
 
     def as_dict(self) -> dict[str, Any]:
-        """The form for JSON."""
+        """Return plain data, for JSON."""
         data = {"name": self.check.name, "title": self.check.title}
         data |= {"state": self.state, "found": self.found}
         if self.state == FAILED:  # all advice if no pattern matches
@@ -211,7 +211,7 @@ def _npu(bench: Bench) -> str:
     bench.npu = npus[0]
     facts = bench.facts
     if facts:
-        others = targets.npus_of(facts)[len(facts.npus) :]  # of the emulator
+        others = targets.npus_of(facts)[len(facts.npus) :]  # those that only the emulator has
         _expect(
             npus[0] in (facts.npus[0], *others),
             f"this is the firmware of {bench.machine}: the NPU is {npus[0]}, the board.toml of "
@@ -307,7 +307,7 @@ def _ctrl_c(bench: Bench) -> str:
     begun = bytearray()
 
     def stop(output: bytes) -> None:
-        """Type Ctrl-C once, when the program runs; before that the prompt would take it."""
+        """Type Ctrl-C once, when the program runs; earlier, the prompt would receive it."""
         if not begun:
             begun.extend(output)
             time.sleep(_BEGIN_S)
@@ -496,7 +496,7 @@ def run(connect: Callable[[], Board], facts: BoardFacts | None = None) -> Iterat
             except (BoardError, CheckError) as error:
                 yield Outcome(check, FAILED, str(error))
                 gone = _settle(bench, error)
-            except ToolError as error:  # a problem of this computer, not of the board
+            except ToolError as error:  # this computer has a problem, not the board
                 yield Outcome(check, NOT_RUN, str(error))
     finally:
         if bench:

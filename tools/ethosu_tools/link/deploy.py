@@ -27,11 +27,10 @@ _PART_BYTES = 64 * 1024
 _HASH_TIMEOUT_S = 120.0
 _ERASE_TIMEOUT_S = 10.0
 _SLOWEST_ERASED_PER_S = 10_000.0
-# More than any board reserves for files; the image is built in this computer's memory.
+# Limit for an image, which is built in memory; no board reserves as much for files.
 _LARGEST_ROOM = 256 << 20
 _LONGEST_PATH = 512
 
-# `keeps` is 1 if the old image is kept until one of that size is complete (ROM_IOCTL_KEEPS_OLD).
 _FREE = """\
 import gc
 try:
@@ -68,10 +67,11 @@ _answer = _rom if isinstance(_rom, int) else len(_rom)
 """
 _HASH = "_answer = _hashlib.sha256(memoryview(_rom.open({path!r}, 'rb'))).digest()"
 _COPY = "_answer = vfs.rom_ioctl(4, 0, {at}, memoryview(_rom.open({path!r}, 'rb'))[{start}:{end}])"
+# 1 if the old image is kept until one of this size is complete (ROM_IOCTL_KEEPS_OLD).
 _KEEP = "_answer = vfs.rom_ioctl(258, 0, {at}, {size})"
 _SEND = "lambda data: b'%d' % vfs.rom_ioctl(4, 0, {at}, data)"
-# The location for an image of that size, if the firmware reports it (ROM_IOCTL_TARGET), and hashes
-# of its present content.
+# Finds where an image of this size will be, if the firmware reports it (ROM_IOCTL_TARGET), and
+# hashes the present content there.
 _FIND = """\
 _place = vfs.rom_ioctl(257, 0, {size})
 _memory = memoryview(vfs.rom_ioctl(2, 0))
@@ -82,7 +82,7 @@ _answer = [] if _place < 0 else [
 
 
 def free_room(board: Board) -> Room | None:
-    """Free resources of a connected board; None if its firmware has no module `ethosu`."""
+    """Return a connected board's free resources; None if its firmware has no module `ethosu`."""
     answer = board.ask(_FREE)
     try:
         npus, free, rom = answer
@@ -121,7 +121,7 @@ def deploy(
     """
     new = dict(romfs.files(tree))
     with Board(port) as board:
-        board.soft_reset()  # so that no program or model uses the files that will change
+        board.soft_reset()  # no program or model may use files that will change
         check(board)
         room = _room(board)
         old = _list(board, room)
@@ -136,7 +136,7 @@ def deploy(
         hashes = {path: hashlib.sha256(data).digest() for path, data in new.items()}
         hashes |= {path: _hash(board, path) for path in kept}
         copied = {path: (offsets[path], size) for path, size in kept.items()}
-        if not keeps_old:  # old files are erased before they could be copied
+        if not keeps_old:  # old files would be erased before the board copies them
             fetched = {path: board.read_file(path, opener="_rom.open") for path in kept}
             image, copied = romfs.build(romfs.tree_of(new | fetched)), {}
         try:
@@ -150,7 +150,7 @@ def deploy(
 
 
 def _list(board: Board, room: int) -> dict[str, int]:
-    """Paths and sizes of the files on the board; raises BoardError if they are impossible."""
+    """List paths and sizes of the files on the board; raises BoardError if impossible."""
     answer = board.ask(_OPEN)
     try:
         sizes = dict(answer)
@@ -174,7 +174,7 @@ def _is_file(entry: tuple[object, object]) -> bool:
 
 
 def _room(board: Board) -> int:
-    """Space for an image in the board's ROM, in bytes."""
+    """Return the space for an image in the board's ROM, in bytes."""
     if not board.ask("import vfs\n_answer = hasattr(vfs, 'rom_ioctl')"):
         raise BoardError(f"the firmware at {board.port} has no ROM file system that can be written")
     room = board.ask(_ROOM)
@@ -191,7 +191,7 @@ def _room(board: Board) -> int:
 
 
 def _kept(old: dict[str, int], new: dict[str, bytes]) -> dict[str, int]:
-    """Old files to keep; a new file replaces a folder of the same name, and vice versa."""
+    """Return old files to keep; a new file replaces a folder of the same name, and vice versa."""
     folders = {parent for path in new for parent in _parents(path)}
     return {
         path: size
@@ -270,7 +270,7 @@ def _write(
             f"the board at {board.port} rejects an image of {len(image):,} bytes: {unit!r:.100}"
         )
     largest = board.piece_bytes() // _LARGEST_UNIT * _LARGEST_UNIT or _LARGEST_UNIT
-    # In order, because flash can be written only once.
+    # Parts are written in order, because flash can be written only once.
     for part in range(0, len(image), _PART_BYTES):
         end = min(part + _PART_BYTES, len(image))
         if part not in present or board.ask(_KEEP.format(at=part, size=end - part)) != 0:
@@ -281,7 +281,7 @@ def _write(
 
 
 def _find_parts(board: Board, image: bytes) -> set[int]:
-    """Offsets of parts that need not be sent; the first part is always written again."""
+    """Find parts that need not be sent; the first part is always written again."""
     code = _FIND.format(size=len(image), part=_PART_BYTES)
     digests = board.ask(code, timeout=_HASH_TIMEOUT_S, kind=list)
     starts = range(0, len(image), _PART_BYTES)

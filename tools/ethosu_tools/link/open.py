@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def native(where: str) -> Any:
-    """An add-on's class for an NPU of this machine: by its name, or a device in /dev/NAME."""
+    """Find an add-on's class for an NPU of this machine, by name or device in /dev/NAME."""
     folder = Path(where).parent
     name = folder.name if folder.parent == Path("/dev") else where
     return addons.load("native", name)
 
 
 def places() -> list[str]:
-    """What `open_runner` takes, apart from ports."""
+    """List what `open_runner` takes, apart from ports."""
     return ["sim", "qemu", *addons.offers("native"), *addons.offers("runner")]
 
 

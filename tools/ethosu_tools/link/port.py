@@ -31,7 +31,7 @@ ANSWER_TIMEOUT_S = 10.0
 _POLL_S = 0.05
 # After its banner, a board that restarted prints its prompt within this time.
 _PROMPT_S = 0.2
-# Far above any valid answer; a board that sends endlessly would otherwise fill the memory.
+# Valid answers are far shorter; a board that sends endlessly must not fill the memory.
 LARGEST_ANSWER = 16 << 20
 # Number of bytes kept from a step for error reports.
 _RECENT_BYTES = 8192
@@ -40,9 +40,9 @@ _PIECE_BYTES = 4096
 
 # The raw REPL's mark for the end of a program, of its output and of its error.
 EOT = b"\x04"
-# What follows its output, unless it has printed such a mark itself.
+# This follows a program's output, unless the program itself has printed such a mark.
 _ENDED = re.compile(rb"\x04[^\x04]*\x04(?:>|MPY: soft reboot)")
-# Its answers to a request for raw paste mode; old boards take it for one to enter the raw REPL.
+# Answers to a request for raw paste mode, which old boards take for a request for the raw REPL.
 _PASTES, _NO_PASTE, _OLD = b"R\x01", b"R\x00", b"raw REPL; CTRL-B to exit\r\n>"
 _SOFT_RESET = b"MPY: soft reboot"
 _WINDOW = b"\x01"  # the board has room for another window of code
@@ -90,8 +90,8 @@ class Port:
         data too slowly. With `watch`, a restart of the board raises RestartedError.
         """
         self._watches = watch
-        self._restart: Deadline | None = None  # its banner was seen
-        self._reply: bytes | None = None  # to Enter
+        self._restart: Deadline | None = None  # set when a banner was seen
+        self._reply: bytes | None = None  # the reply to Enter
         self._skipped = b""
         self._seconds = math.inf if seconds is None else seconds
         self._step = self._deadlines(seconds)
@@ -193,11 +193,11 @@ class Port:
         return self._received.startswith(b">")
 
     def skip(self, data: bytes) -> None:
-        """Keep data that the board sent on its own, for `take_skipped`."""
+        """Keep unsolicited data of the board for `take_skipped`."""
         self._skipped = (self._skipped + data)[-_RECENT_BYTES:]
 
     def take_skipped(self) -> bytes:
-        """The last of what the board sent on its own in this step."""
+        """Return the last unsolicited data of this step."""
         skipped, self._skipped = self._skipped, b""
         return skipped
 
@@ -320,7 +320,7 @@ def _check_size(received: int) -> None:
 
 
 def usb_ports() -> list[Any]:
-    """Ports of USB devices only: no board is connected to a PC's own UARTs."""
+    """List ports of USB devices only, because no board is connected to a PC's own UARTs."""
     from serial.tools.list_ports import comports
 
     return [port for port in sorted(comports()) if port.vid is not None]
@@ -366,7 +366,7 @@ class Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
         self.in_raw_repl, self.use_raw_paste, self.mounted = False, True, False
         port = open_port(name, inter_byte_timeout=1)
         if isinstance(line := getattr(port, "_socket", None), socket.socket):
-            # pyserial does not for `socket://`
+            # pyserial does not do this for `socket://`
             line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.serial = Port(port, deadlines)
 
@@ -400,7 +400,7 @@ class Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
                 control = port.read(1)
                 if control == _WINDOW:
                     room += window
-                elif control == EOT:  # a syntax error, for one
+                elif control == EOT:  # for example, a syntax error
                     port.write(EOT)
                     return
                 elif not control:
@@ -413,7 +413,7 @@ class Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
         port.skip_to(EOT)
 
     def follow(self, timeout: float, data_consumer: OnOutput | None = None) -> tuple[bytes, bytes]:
-        """Output and error of the running program; StepError after a silence of `timeout`."""
+        """Return the running program's output and error; StepError after a silence of `timeout`."""
         output, error = (self._part(timeout, each) for each in (data_consumer, None))
         while not self.serial.is_at_prompt():  # the program has printed Ctrl-D itself
             if data_consumer:

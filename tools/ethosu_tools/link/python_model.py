@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A compiled model for Python programs: on Linux's NPU, on the simulator, or on a board.
+"""A compiled model for Python programs: on an NPU under Linux, the simulator, or a board.
 
-Same interface as MicroPython's `ethosu.Model` (modules/ethosu/ethosu.pyi), with NumPy arrays:
+The interface is MicroPython's `ethosu.Model` (modules/ethosu/ethosu.pyi), with NumPy arrays:
 
     from ethosu_tools import Model
 
@@ -37,7 +37,7 @@ _TIMEOUT_MS = 10_000
 class Model(Closeable):
     """A loaded model. Errors are those of errors.py, except time-outs and failures of the NPU.
 
-    These are OSError with ETIMEDOUT or EIO, as on a board. A model remains usable after errors.
+    Those are OSError with ETIMEDOUT or EIO, as on a board. A model remains usable after errors.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Model(Closeable):
 
     @property
     def npu(self) -> str:
-        """Config of the NPU: "ethos-u65-256"."""
+        """Configuration of the NPU, such as "ethos-u65-256"."""
         return self._native.npu
 
     @property
@@ -99,7 +99,7 @@ class Model(Closeable):
         inputs: Sequence[ArrayLike] | None = None,
         outputs: Sequence[NDArray[Any]] | None = None,
     ) -> None:
-        """Run once. None: the tensors are used in place, see `data()`."""
+        """Run once; None means that a tensor is used in place, see `data()`."""
         self._write(inputs)
         self._native.invoke()
         self._fetch(outputs)
@@ -136,9 +136,9 @@ class Model(Closeable):
         self._native.reset()
 
     def data(self, tensor: Tensor) -> NDArray[Any]:
-        """Memory of an input or output, as an array; valid until the model is closed.
+        """Return the memory of an input or output as an array, valid until the model is closed.
 
-        On Linux it is uncached: copy it once instead of working in it.
+        On Linux this memory is uncached, so copy it once instead of working in it.
         """
         return self._native.view(tensor)
 
@@ -176,7 +176,7 @@ class Model(Closeable):
         ]
 
     async def _ended(self) -> None:
-        """Sleep until the NPU's run has ended, or the time is over."""
+        """Sleep until the NPU's run has ended or timed out."""
         file = self._native.fence()
         if file is None:  # the simulator finished before it returned
             await asyncio.sleep(0)
@@ -238,7 +238,7 @@ class _OnBoard(Closeable):
 
 
 def _raw(index: int, tensor: Tensor, given: ArrayLike) -> Array:
-    """Raw values of an input."""
+    """Convert an input to raw values."""
     array = np.asarray(given)
     if not is_same_layout(array.shape, tensor.shape):
         raise InputError(

@@ -31,7 +31,7 @@ ROM_NAME = "model"
 _IDS = itertools.count()
 
 # Code for the board: one step on the bytes of all inputs and outputs, or several steps on memory.
-# An open board may have several models: names with an `id` suffix belong to one model.
+# An open board may have several models, so names with an `id` suffix belong to one model.
 _LOAD = """\
 import ethosu, uctypes
 _model{id} = ethosu.Model({path!r}{data}{signature}{verify})
@@ -60,10 +60,10 @@ def _copy(target, source, size):
     memoryview(uctypes.bytearray_at(target, size))[:] = uctypes.bytearray_at(source, size)
 _answer = ethosu.npus()[_model{id}.npu]
 """
-# Addresses of the loaded model's tensors.
+# Prints the addresses of the loaded model's tensors.
 _ADDRESSES = "[uctypes.addressof(tensor.data) for tensor in {model}.{tensors}]"
 
-# Instructions before counting, before an inference and after it.
+# Counts instructions before counting, before an inference and after it.
 COUNTED = """\
 def _counted(model):
     from emulator import instructions
@@ -84,7 +84,7 @@ for _ in range({count}):
 )
 _COUNT_TIMEOUT_S = 300
 
-# Add a model to the list of used ones, and remove the least recently used ones.
+# Adds a model to the list of used ones, and removes the least recently used ones.
 _KEEP = """\
 import os
 def _keep(path, size, limit):
@@ -126,7 +126,7 @@ class _BoardRunner(Runner):
         self.input_bytes = sum(tensor.size for tensor in self.inputs)
         self.output_bytes = sum(tensor.size for tensor in self.outputs)
         self.path = ""  # path of the model on the board, once it is there
-        self.data_path: str | None = None  # and of its data file
+        self.data_path: str | None = None  # path of the data file
 
     def close(self) -> None:
         """Disconnect from the board."""
@@ -153,7 +153,7 @@ class _BoardRunner(Runner):
         try:
             self.npu = self.board.ask(code, timeout=STEP_TIMEOUT_S, kind=str)
         except RemoteError as error:
-            if error.kind == "ValueError":  # the model's fault, as on the simulator
+            if error.kind == "ValueError":  # the model is at fault, as on the simulator
                 text = verification.with_hint(error.text)
                 raise InputError(f"{self._file}: {text}") from error
             raise
@@ -180,8 +180,8 @@ class EmulatedRunner(_BoardRunner):
     ) -> None:
         """Start a board with the model and its data file in its ROM.
 
-        Without `setup` it is the one that the model was compiled for. `repeatable`: see `Machine`.
-        `watch`: addresses of code; `log` has a line whenever the CPU gets there.
+        The default for `setup` is the board that the model was compiled for. `repeatable`: see
+        `Machine`. `watch` has addresses of code; `log` gets a line whenever the CPU reaches one.
         """
         super().__init__(model)
         files = self._file.named_files(ROM_NAME)
@@ -215,9 +215,9 @@ class EmulatedRunner(_BoardRunner):
                 yield arrays.split(data, self.outputs)
 
     def refill(self, inputs: Sequence[Array]) -> str:
-        """Code for the board that fills the model's inputs with these arrays.
+        """Return code for the board that fills the model's inputs with these arrays.
 
-        InputError: they are larger than the window to the board's memory.
+        InputError: the arrays are larger than the window to the board's memory.
         """
         if self.input_bytes > self._window.size:
             raise InputError(
@@ -237,8 +237,8 @@ class EmulatedRunner(_BoardRunner):
         """Run `count` inferences on random inputs; returns when the shortest one began and ended.
 
         Both are numbers of instructions since the board started, without those of counting. The
-        first one, which initialises variables, does not count; an interrupt of the console may come
-        in some of the others.
+        first inference, which initialises variables, does not count; an interrupt of the console
+        may occur in others.
         """
         # Inputs may share memory with other tensors, and indices must be valid.
         refill = indent(self.refill(arrays.random_inputs(self.inputs)), "    ")
@@ -246,11 +246,11 @@ class EmulatedRunner(_BoardRunner):
         rows = self.board.ask(code, timeout=_COUNT_TIMEOUT_S, kind=list)
         counting = statistics.median_low(begin - first for first, begin, _ in rows)
         _, begin, end = min(rows[1:], key=lambda row: row[2] - row[1])
-        # Half of the counting comes before the call, half after it.
+        # Half of the counting's own instructions come before the call, half after it.
         return begin + counting // 2, end - (counting - counting // 2)
 
     def log(self) -> str:
-        """What emulator and plugin have printed."""
+        """Return the output of emulator and plugin."""
         return self._machine.log()
 
     def _run_in_pieces(self, feed: Feed) -> Iterator[list[Array]]:

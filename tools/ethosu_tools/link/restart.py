@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a board prints when it restarts: the firmware's fault report, and MicroPython's banner.
+"""Recognises a board's restart by the firmware's fault report and MicroPython's banner.
 
 firmware/fault.c prints the report; the banner is that of MicroPython's shared/runtime/pyexec.c.
 """
@@ -12,10 +12,10 @@ from pathlib import Path
 
 # The first lines of a report.
 REPORT = re.compile(rb"\*\*\* (?:Fault|Fatal): ")
-# The friendly prompt follows it.
+# The friendly prompt follows the banner.
 BANNER = re.compile(rb'MicroPython v[^\r\n]{1,200}\r?\nType "help\(\)" for more information\.\r?\n')
 PROMPT = b"\n>>> "
-_VECTORS = 0x400  # below are the vectors and no code; lr then holds another number
+_VECTORS = 0x400  # no code is below; such a value in lr is not an address
 _ADDR2LINE = "arm-none-eabi-addr2line"
 # A report, whose first lines may be missing in a truncated log.
 REPORT_LINES = (
@@ -30,12 +30,12 @@ class FaultReport:
     text: str
     kind: str  # such as "Fault: BusFault, exception 5, in the main program"; "" if it was cut off
     causes: tuple[str, ...]
-    address: str | None  # that the CPU accessed
+    address: str | None  # the address that the CPU accessed
     pc: str | None  # hexadecimal, without 0x
     lr: str | None
 
     def functions(self, firmware: Path | None) -> str:
-        """Function, file and line of pc and lr in the .elf `firmware`; "" without one."""
+        """Look up function, file and line of pc and lr in the .elf `firmware`; "" without one."""
         codes = [code for code in (self.pc, self.lr) if int(code or "0", 16) > _VECTORS]
         if firmware is None or not codes:
             return ""
@@ -46,7 +46,7 @@ class FaultReport:
         return "; called by ".join(done.stdout.split("\n")[: len(codes)]) or done.stderr.strip()
 
     def summary(self) -> str:
-        """The cause and where it was, in one clause."""
+        """Describe cause and place in one clause."""
         cause = (
             "; ".join(self.causes)
             or self.kind
@@ -57,12 +57,12 @@ class FaultReport:
 
 
 def is_in(sent: bytes) -> bool:
-    """Whether a board that sent this may have faulted or restarted."""
+    """Whether a board that sent this data may have faulted or restarted."""
     return bool(REPORT.search(sent) or BANNER.search(sent))
 
 
 def read_report(text: str) -> FaultReport | None:
-    """The last fault report in a board's output whose first line was received."""
+    """Find the last fault report in a board's output whose first line was received."""
     matches = re.finditer(REPORT_LINES, text.replace("\r\n", "\n"))
     whole = [match for match in matches if match["kind"]]
     return parse_report(whole[-1]) if whole else None

@@ -43,7 +43,7 @@ def collect(
 
 
 def _read(paths: Sequence[Path]) -> romfs.Tree:
-    """All files by name, including the data files of programs."""
+    """Read all files by name, including the data files of programs."""
     tree: dict[str, Any] = {}
 
     def add(path: Path) -> None:
@@ -66,7 +66,7 @@ def _read(paths: Sequence[Path]) -> romfs.Tree:
 
 
 def _models(files: dict[str, bytes]) -> dict[str, ModelFile]:
-    """The models among the files, with their data files."""
+    """Find the models among the files, with their data files."""
     return {
         name: ModelFile(data, files.get(str(data_path(Path(name), data))), name=name)
         for name, data in files.items()
@@ -77,7 +77,7 @@ def _models(files: dict[str, bytes]) -> dict[str, ModelFile]:
 def _check_models(
     models: dict[str, ModelFile], warnings: list[str], *, force: bool, hint: str
 ) -> dict[str, Need]:
-    """Reject models that no board can run; return what the others need, and add warnings."""
+    """Reject models that no board can run; returns the needs of the others, adds warnings."""
     needs = {}
     for name, model in models.items():
         wrong = []
@@ -107,7 +107,7 @@ def _check_models(
 
 
 def _strip(model: ModelFile, warnings: list[str]) -> ModelFile:
-    """A program that can be loaded is stripped."""
+    """Strip a program, if it can be loaded."""
     try:
         return strip_checked(model)
     except InputError as error:  # _check_models() decides whether it is sent anyway

@@ -51,11 +51,11 @@ class Feed:
 _ZIP, _ARRAY = b"PK\x03\x04", b"\x93NUM"
 # Class labels of the samples, which a file may contain next to the inputs.
 LABELS = ("labels", "label", "y")
-# Otherwise Pillow would read 40 other formats under any name, including PostScript.
+# Pillow may read these formats only; by default it accepts 40 more, including PostScript.
 _PICTURES = ("BMP", "GIF", "JPEG", "PNG", "PPM", "WEBP")
 # Maximum number of axes tried in every order: 720 orders.
 _MAX_AXES = 6
-# Random integers of 32 bits and more that have a scale.
+# Range of random integers of 32 bits and more that have a scale.
 _NUMBERS = (-1000, 1000)
 
 
@@ -75,7 +75,7 @@ def load(path: Path) -> dict[str, Array]:
 
 
 def load_one(path: Path, data: bytes) -> Array:
-    """The array in the contents of an .npy file."""
+    """Read the array from the contents of an .npy file."""
     with _reading(path, ".npy"):
         return _array(data)
 
@@ -105,7 +105,7 @@ def save(path: Path, arrays: Mapping[str, Array]) -> None:
 def picture(
     name: str, content: bytes, mode: str, size: tuple[int, int] | None = None
 ) -> NDArray[np.uint8]:
-    """Pixels of a picture in Pillow's `mode`, resized to `size` (width, height) if given.
+    """Read a picture's pixels in Pillow's `mode`, resized to `size` (width, height) if given.
 
     SetupError: Pillow is not installed. InputError: not a picture that Pillow can read.
     """
@@ -128,11 +128,11 @@ def random_inputs(
 ) -> list[Array]:
     """Raw values spread evenly over the whole range of each integer tensor; floats from -1 to 1.
 
-    The first ones of seed 0, or the next ones of `random`. `positive`: real values above 0, for
-    operators that are defined only there.
+    They come from `random`, or from a new generator with seed 0. `positive` makes all real values
+    positive, for operators that are undefined for others.
 
-    Integers of 32 bits and more are 0, because they are usually indices, and 0 is valid for any of
-    them; with a scale they are numbers, of which small ones do not overflow.
+    Integers of 32 bits and more are usually indices, so they are 0, which is always a valid index;
+    those with a scale are small numbers, which do not overflow.
     """
     random = random or np.random.default_rng(0)
     return [_random(tensor, random, positive) for tensor in tensors]
@@ -169,18 +169,18 @@ def _range(dtype: str) -> tuple[int, int]:
 
 
 def names(tensors: Sequence[Tensor]) -> list[str]:
-    """Names of each input in messages: its number, and its name if that is accepted too."""
+    """Return the keys that name each input: its number, and its name if that is unambiguous."""
     return [f"{i} ({name})" if name else str(i) for i, name in enumerate(_unique(tensors))]
 
 
 def _unique(tensors: Sequence[Tensor]) -> list[str]:
-    """Names that identify one input; empty if a name is ambiguous or is a number."""
+    """Return the inputs' names, "" in place of one that is ambiguous or a number."""
     known = [tensor.name for tensor in tensors]
     return ["" if known.count(name) > 1 or name.isdecimal() else name for name in known]
 
 
 def in_order(arrays: Mapping[str, Array], tensors: Sequence[Tensor]) -> list[Array]:
-    """The array of each input, by number or name; InputError if the keys do not match.
+    """Find the array of each input by number or name; InputError if the keys do not match.
 
     Classes (LABELS) are allowed too.
     """
@@ -234,7 +234,7 @@ def _check_size(tensors: Sequence[Tensor], steps: int) -> None:
 
 
 def as_feed(steps: Sequence[Sequence[Array]]) -> Feed:
-    """The inputs of some invocations."""
+    """Return the inputs of some invocations."""
     return Feed(tuple(map(np.stack, zip(*steps, strict=True))), len(steps), has_time=True)
 
 
@@ -254,7 +254,7 @@ def _check_one(key: str, array: Array, tensor: Tensor) -> None:
 
 
 def _raw(array: Array, tensor: Tensor) -> str:
-    """Advice on converting to raw values, if real ones were given."""
+    """Return advice on converting real values to raw ones, if real ones were given."""
     if array.dtype.kind != "f" or not tensor.scale:
         return ""
     low, high = _range(tensor.dtype)
@@ -283,7 +283,7 @@ def quantise(name: str, array: Array, tensor: Tensor) -> Array:
 
 
 def quantise_all(arrays: Sequence[Array], tensors: Sequence[Tensor]) -> list[Array]:
-    """The same for the arrays of all inputs."""
+    """Quantise the arrays of all inputs."""
     pairs = enumerate(zip(arrays, tensors, strict=True))
     return [quantise(f"input {index}", array, tensor) for index, (array, tensor) in pairs]
 
@@ -301,10 +301,10 @@ def is_same_layout(found: Sequence[int], expected: Sequence[int]) -> bool:
 
 
 def advice(found: Sequence[int], expected: Sequence[int], lead: int | None = None) -> str:
-    """Advice for an error message on how to match a tensor's shape; "" if unknown.
+    """Advise, in an error message, how to match a tensor's shape; "" if unknown.
 
     If several orders of the axes fit, one that moves a single axis comes first, as in NCHW to NHWC.
-    `lead` leading axes, which count samples, keep their position; None: there may be one.
+    `lead` leading axes, which count samples, keep their position; None means none or one.
     """
     leads = (0, 1) if lead is None else (lead,)
     orders = [
@@ -327,7 +327,7 @@ def _without_ones(shape: Sequence[int]) -> list[int]:
 
 
 def _moves(order: Sequence[int]) -> int:
-    """0: the axes keep their positions; 1: one of them moves; 2: more."""
+    """Return how many axes change position; 2 means two or more."""
     if list(order) == sorted(order):
         return 0
     rest = ([axis for axis in order if axis != moved] for moved in order)
@@ -352,14 +352,14 @@ def _steps(timed: Mapping[str, int], steps: int | None) -> int:
 
 
 def collect(rows: Sequence[Sequence[Array]], *, has_time: bool) -> dict[str, Array]:
-    """Outputs of all steps as arrays, by key."""
+    """Collect the outputs of all steps as arrays, by key."""
     if not has_time:
         return {str(index): array for index, array in enumerate(rows[0])}
     return {str(index): np.stack(column) for index, column in enumerate(zip(*rows, strict=True))}
 
 
 def split(data: bytes, tensors: Sequence[Tensor]) -> list[Array]:
-    """Arrays from the bytes of one invocation's outputs."""
+    """Split the bytes of one invocation's outputs into arrays."""
     arrays, at = [], 0
     for tensor in tensors:
         array = np.frombuffer(data, tensor.dtype, count=math.prod(tensor.shape), offset=at)

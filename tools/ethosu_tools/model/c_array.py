@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models as C arrays: how TensorFlow Lite Micro, Zephyr and Arduino sketches contain them."""
+"""Models as C arrays, the form in TensorFlow Lite Micro, Zephyr and Arduino sketches."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 from .kinds import MODELS, kind_of
 
-# An initialiser of numbers alone, as `xxd -i` and converters write them.
+# An initialiser with only numbers, as `xxd -i` and converters write it.
 _ARRAY = re.compile(rb"=\s*\{([\s0-9a-fA-FxX,uU]+)\}")
 _COMMENTS = re.compile(rb"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
 def find(text: bytes) -> bytes | None:
-    """The first model in C source; None if it has none, or is no text."""
+    """Find the first model in C source; None if there is none, or the file is not text."""
     if b"\0" in text or b"{" not in text:
         return None
     found = _arrays(_COMMENTS.sub(b" ", text))
@@ -22,10 +22,10 @@ def find(text: bytes) -> bytes | None:
 
 
 def _arrays(text: bytes) -> Iterator[bytes]:
-    """The bytes of each array whose elements are numbers of one byte."""
+    """Return the bytes of each array whose elements are numbers of one byte."""
     for match in _ARRAY.finditer(text):
         words = match[1].translate(None, b" \t\r\n").rstrip(b",").split(b",")
         try:
             yield bytes(int(word.rstrip(b"uU"), 0) for word in words)
-        except ValueError:  # an element is too large for a byte, or no number
+        except ValueError:  # an element does not fit a byte, or is not a number
             continue

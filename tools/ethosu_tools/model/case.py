@@ -22,7 +22,7 @@ class Case:
     outputs: tuple[Array, ...]
 
     def arrange(self, method: Method) -> "Case":
-        """The same arrays in the program's memory layout: NHWC for channels_last."""
+        """Return the case with arrays in the program's memory layout: NHWC for channels_last."""
 
         def ordered(arrays: tuple[Array, ...], values: tuple[int, ...]) -> tuple[Array, ...]:
             if len(arrays) != len(values):
@@ -43,7 +43,7 @@ class Case:
 
 
 def _is_fixed(array: Array, method: Method, value: int) -> bool:
-    """Whether an input is a number that the exporter fixed; it must be the same in the case."""
+    """Whether an input is a number that the exporter fixed; the case must have the same number."""
     if value in method.input_tensors:
         return False
     fixed = method.value(value).content

@@ -23,7 +23,7 @@ NAME = DEBUG_TABLE
 MARK = b"EDBG"
 VERSION = 1
 VELA_OPTION = "--enable-debug-db"
-# Ethos-U85 runs these as copies by index, which Vela's database lists without a place in a stream.
+# Ethos-U85 runs these as copies by index; Vela's database does not tell where in a stream.
 _BY_INDEX = ("Gather", "Scatter")
 DMA_START, DMA_SRC_REGION, DMA_SRC, DMA_LEN = 0x010, 0x130, 0x4030, 0x4032
 _DMA_DST_REGION, _PAYLOAD, _INDEXED = 0x131, 0x4000, 0x800
@@ -89,7 +89,7 @@ def parse(table: bytes | memoryview) -> list[Entry]:
 
 
 def _names(sources: list[dict[str, str]], graph: Graph, numbers: Sequence[int]) -> dict[str, str]:
-    """Label of each of Vela's source operators: its number, type and output's name.
+    """Label each of Vela's source operators with its number, type and output's name.
 
     The main graph's operators, which are complete, are followed by those of other graphs. The
     latter get no label, since an inference does not run them.
@@ -107,7 +107,7 @@ def _names(sources: list[dict[str, str]], graph: Graph, numbers: Sequence[int]) 
 
 
 def commands(stream: bytes | memoryview) -> Iterator[tuple[int, int, int, int | None]]:
-    """Offset, code, parameter and second word, if any, of each command of a stream."""
+    """Decode each command of a stream: offset, code, parameter and second word, if any."""
     words = struct.unpack(f"<{len(stream) // 4}I", stream)
     at = 0
     while at < len(words):
@@ -118,7 +118,7 @@ def commands(stream: bytes | memoryview) -> Iterator[tuple[int, int, int, int | 
 
 
 def _copies_by_index(stream: bytes | memoryview) -> Iterator[int]:
-    """Offsets of the commands that start a copy by index: bit 11 of either region register."""
+    """Find commands that start a copy by index: bit 11 is set in either region register."""
     regions = {DMA_SRC_REGION: 0, _DMA_DST_REGION: 0}
     for at, code, value, _ in commands(stream):
         if code in regions:
@@ -130,7 +130,7 @@ def _copies_by_index(stream: bytes | memoryview) -> Iterator[int]:
 def _commands(
     database: Path, graph: Graph, streams: Sequence[bytes | memoryview], numbers: Sequence[int]
 ) -> Iterator[tuple[int, int, str]]:
-    """NPU operator, offset and operator's name of each command that starts an operation."""
+    """List NPU operator, offset and operator's name of each command that starts an operation."""
     tables = {
         str(table.get("name")): list(csv.DictReader((table.text or "").strip().splitlines()))
         for table in ElementTree.parse(database).iter("table")

@@ -39,7 +39,7 @@ class Description:
 
     @property
     def constant_bytes(self) -> int:
-        """Bytes of the file that are constants of the NPU: each counts once, whoever reads it."""
+        """Bytes of the NPU's constants in the file; operators may share them, they count once."""
         total = end = 0
         for each in sorted(self.npu_operators, key=lambda operator: operator.constants_at):
             begin = max(end, each.constants_at)
@@ -94,7 +94,7 @@ class CpuOperator:
 
 @dataclass(frozen=True)
 class ProgramDescription(Description):
-    """The same, plus properties that only ExecuTorch programs have.
+    """A Description, plus properties that only ExecuTorch programs have.
 
     methods: their names; constants: results of constant methods; planned_bytes: all planned
     buffers; state_bytes: bytes that a run reads before writing them; delegate_io: inputs and
@@ -178,14 +178,14 @@ def describe_program(
 
 
 def _plain(value: Any) -> Any:
-    """A constant for JSON; a tensor is its type and sizes."""
+    """Convert a constant for JSON; a tensor becomes its type and sizes."""
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     return f"{value.dtype} {list(value.sizes)}" if isinstance(value, Tensor) else value
 
 
 def _named(method: Method, prefix: str, values: tuple[int, ...]) -> tuple[Tensor, ...]:
-    """Inputs or outputs with names, since the file has none."""
+    """Give names to inputs or outputs, since the file has none."""
     return tuple(
         replace(method.tensor(index), name=f"{prefix}{number}")
         for number, index in enumerate(values)
@@ -211,13 +211,13 @@ def _tensor(method: Method, index: int) -> Tensor | None:
 
 
 def _sizes(method: Method, arguments: tuple[int, ...]) -> tuple[int, ...]:
-    """Sizes of the first of these values; an empty tensor's if it is not a tensor."""
+    """Return the sizes of the first value, or of an empty tensor if it is not a tensor."""
     tensor = _tensor(method, arguments[0]) if arguments else None
     return (0,) if tensor is None else tensor.sizes
 
 
 def _macs(method: Method, operator: Operator) -> int:
-    """Multiplications of a convolution or matrix product; the second argument has the weights."""
+    """Count multiplications of a convolution or matrix product; argument 1 has the weights."""
     arguments = operator.arguments
     source, weights, result = (_sizes(method, arguments[at:]) for at in (0, 1, len(arguments) - 1))
     if not weights or weights[0] == 0:
@@ -258,7 +258,7 @@ def _range(tensor: Tensor) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def _state(method: Method) -> int:
-    """Bytes of planned tensors that a run reads before it writes any of them."""
+    """Count the bytes of planned tensors that a run reads before it writes them."""
     written = _Ranges()
     for index in method.input_tensors:
         written.add(method.tensor(index))

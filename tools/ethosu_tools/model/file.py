@@ -23,7 +23,7 @@ from .reader import Call, Reader, read_debug_table
 LATENCY, BOARD, SOURCE = "ethosu_latency", "ethosu_board", "ethosu_source"
 DEBUG_TABLE = "ethosu_debug"  # see debug_table.py
 _QUANTISED = ("int8", "uint8", "int16")
-# RSQRT and LOG are errors of values that are not positive, the others divide by the value.
+# RSQRT and LOG reject values that are not positive; the others divide by the value.
 _POSITIVE = frozenset({"RSQRT", "LOG", "DIV", "FLOOR_DIV", "FLOOR_MOD"})
 # Exceptions that the generated readers of Vela and LiteRT raise or cause on damaged files.
 _DAMAGE = (struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError)
@@ -53,8 +53,8 @@ class ModelFile:
     """The contents of a model file; parts are parsed on first use, and kept.
 
     source: the path or the bytes it was made from; data: its contents. str() is its name in
-    messages. Of a file with several signatures (tflite/signatures.py), data may be those of one
-    `signature`, and whole those of the file.
+    messages. If the file has several signatures (tflite/signatures.py), data may have the model of
+    one `signature` in front; whole then has the contents of the file.
     """
 
     signature: str | None
@@ -106,7 +106,7 @@ class ModelFile:
         return ModelFile(data, self.named, name=self._name)
 
     def with_signature(self, name: str, data: bytes) -> ModelFile:
-        """The model of a signature; `data`: the file with its graph in the first place."""
+        """Return the model of a signature; `data` is the file with the signature's graph first."""
         file = self.with_data(data)
         file.whole, file.signature = self.whole, name
         return file
@@ -118,20 +118,20 @@ class ModelFile:
 
     @property
     def signatures(self) -> dict[str, int]:
-        """The signatures of a `.tflite` with the number of the graph of each."""
+        """The graph number of each signature of a `.tflite`, by name."""
         with reading(self):
             return self._reader.signatures
 
     @property
     def is_program(self) -> bool:
-        """Whether it is an ExecuTorch program, bundled with cases or not."""
+        """Whether the file is an ExecuTorch program, bundled with cases or not."""
         return self.kind is not TFLITE
 
     @property
     def needs_positive(self) -> bool:
-        """Whether it has an operator that TensorFlow Lite rejects or crashes with for other values.
+        """Whether an operator makes TensorFlow Lite fail or crash for values that are not positive.
 
-        A compiled model is asked for what it was compiled from: its operators are in commands.
+        For a compiled model, the debug table names the operators that became commands.
         """
         if self.is_program:
             return False
@@ -162,7 +162,7 @@ class ModelFile:
         return read_data(path)
 
     def named_files(self, name: str) -> dict[str, bytes]:
-        """The model and its data file under a name, adjacent as in a ROM."""
+        """Return the model, under this name, and its data file, as they are stored in a ROM."""
         files = {name + self.kind.suffix: self.whole}
         return files if self.named is None else files | {name + self.kind.data_suffix: self.named}
 
@@ -235,7 +235,7 @@ class ModelFile:
         return self.description
 
     def reject_other_accelerator(self) -> None:
-        """InputError if it was compiled for another accelerator than Ethos-U."""
+        """Raise InputError if the model was compiled for another accelerator than Ethos-U."""
         if other := other_accelerator(self.description.cpu_operators):
             raise InputError(f"{self} is compiled for {other[0]}: {other[1]}")
 
@@ -248,7 +248,7 @@ class ModelFile:
 
     @property
     def board(self) -> str | None:
-        """The name of the board that `ethosu compile --board` compiled it for; None: without."""
+        """The board named by `ethosu compile --board`; None if compiled without --board."""
         if self.is_program:
             return None
         return bytes(self.entries.get(BOARD, b"")).decode(errors="replace") or None
@@ -263,7 +263,7 @@ def describe(model: Model) -> Description:
 
 
 def read_data(path: Path) -> bytes:
-    """The contents of a data file."""
+    """Read a data file."""
     data = read_whole(path)
     with reading(path):
         if kind_of(data) is not DATA:
@@ -275,7 +275,7 @@ def read_data(path: Path) -> bytes:
 
 
 def is_model(data: bytes) -> bool:
-    """Whether the identifier is that of one of these model formats."""
+    """Whether the contents have the identifier of a supported model format."""
     return kind_of(data) in MODELS
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files that neither board nor Vela accept, detected by their first bytes."""
+"""Detects files that neither board nor Vela accept, by their first bytes."""
 
 import json
 import re
@@ -25,8 +25,8 @@ class Format:
 
 
 _TABLE = json.loads(files(__package__).joinpath("kinds.json").read_text())
-"""Kinds of files, the first that matches: `begins`, a regular expression for the bytes at its start
-as characters, `has`, text in all of it, and `suffixes` of its name; `title`, or null if unknown."""
+"""Kinds of files; the first match counts. `begins` is a regular expression for the first bytes as
+characters, `has` is text anywhere in the file; `title` is null if the format is unknown."""
 SAVED_MODEL = Format(
     "a SavedModel of TensorFlow",
     next(row["remedy"] for row in _TABLE if row.get("by")),
@@ -36,7 +36,7 @@ _NAMED = {".keras": "Keras model", ".h5": "Keras model (HDF5)", ".onnx": "ONNX m
 
 
 def find(path: Path, data: bytes = b"") -> Format | None:
-    """The format of a folder, or of a file with these contents; None if unknown."""
+    """Detect the format of a folder, or of a file with these contents; None if unknown."""
     if path.is_dir():
         return SAVED_MODEL if (path / "saved_model.pb").is_file() else None
     return of(data, path.suffix.lower())
@@ -52,7 +52,7 @@ def check(path: Path) -> None:
 
 
 def of(data: bytes, suffix: str) -> Format | None:
-    """The format of a file's contents; the suffix decides if they have no identifier."""
+    """Return the format of a file's contents; without an identifier, the suffix decides."""
     text = data.decode("latin-1")
     for row in _TABLE:
         if (

@@ -27,7 +27,7 @@ DTYPES = {
     15: "uint32",
     16: "uint16",
 }
-# Those that are no arrays of numbers for a board.
+# TensorType numbers of types that a board cannot use as arrays of numbers.
 OTHER_TYPES = {
     5: "string",
     8: "complex64",
@@ -101,7 +101,7 @@ class Tensor:
 
     @property
     def constant(self) -> bool:
-        """Whether its contents are in the file."""
+        """Whether the tensor's contents are in the file."""
         return len(self.data) > 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -185,7 +185,7 @@ class Method:
 
     @property
     def input_tensors(self) -> tuple[int, ...]:
-        """The inputs that a caller passes.
+        """Inputs that a caller passes.
 
         The others are numbers and None that the exporter fixed; the runtime ignores them.
         """
@@ -193,20 +193,20 @@ class Method:
         return tuple(index for index in self.inputs if self.value(index).kind not in fixed)
 
     def tensor(self, index: int) -> Tensor:
-        """A value that must be a tensor."""
+        """Return a value that must be a tensor."""
         content = self.value(index).content
         if not isinstance(content, Tensor):
             raise InputError(f"value {index} of method {self.name} is not a tensor")
         return content
 
     def value(self, index: int) -> Value:
-        """A value by its number."""
+        """Return a value by its number."""
         if not 0 <= index < len(self.values):
             raise InputError(f"method {self.name} refers to value {index} of {len(self.values)}")
         return self.values[index]
 
     def tensors(self, values: Iterable[int]) -> Iterator[int]:
-        """Numbers of the tensors among these values, including those in lists."""
+        """Return the numbers of the tensors among these values, including those in lists."""
         for index in values:
             value = self.value(index)
             if value.kind == "tensor":
@@ -216,7 +216,7 @@ class Method:
 
     @property
     def constant(self) -> Any:
-        """Result of a method without instructions: a value, or a tuple of several.
+        """Return the result of a method without instructions: a value, or a tuple of several.
 
         None for other methods.
         """
@@ -232,9 +232,9 @@ class Method:
 class NpuOperator:
     """One command stream for the NPU.
 
-    constants_at: their place in the file, or in the data file as if that followed the file; streams
-    of a file may share them. fast_scratch_bytes: 0 if it is the scratch itself, None if the file
-    does not specify it.
+    constants_at: offset of the constants in the file, to which a data file counts as appended;
+    streams may share constants. fast_scratch_bytes: 0 if the scratch itself serves as fast scratch,
+    None if the file does not specify a size.
     """
 
     npu: str

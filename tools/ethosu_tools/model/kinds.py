@@ -21,8 +21,8 @@ BUNDLE = Kind(b"BP08", ".bpte", ".ptd")
 DATA = Kind(b"FT01", ".ptd")
 MODELS = (TFLITE, PROGRAM, BUNDLE)
 
-# Custom operators by which others' compilers for other accelerators replace a model's: whose it is,
-# and which file to use.
+# Custom operators that compilers for other accelerators write, with the accelerator's name and the
+# file to use instead.
 OTHER_ACCELERATORS = (
     (
         r"edgetpu-custom-op",
@@ -40,9 +40,9 @@ OTHER_ACCELERATORS = (
 
 
 def other_accelerator(operators: Iterable[str]) -> tuple[str, str] | None:
-    """For which accelerator other than Ethos-U a model with these operators was compiled.
+    """Find the accelerator, other than Ethos-U, for which a model was compiled.
 
-    Returns its name and which file to use instead; None if it was not.
+    Returns the accelerator's name and which file to use instead, or None.
     """
     names = list(operators)
     for pattern, whose, remedy in OTHER_ACCELERATORS:
@@ -51,18 +51,18 @@ def other_accelerator(operators: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
-# Name of these files in help texts.
+# Help texts call model files by this name.
 PROGRAMS = f"an ExecuTorch program ({PROGRAM.suffix}, {BUNDLE.suffix})"
 ANY = f"a {TFLITE.suffix} file, compiled or not, or {PROGRAMS}"
 RUNNABLE = f"a model compiled by `ethosu compile`, or {PROGRAMS}"
 
 
 def kind_of(data: bytes) -> Kind | None:
-    """The kind of a file's contents; None if unknown."""
+    """Return the kind of a file's contents; None if unknown."""
     return next((each for each in (*MODELS, DATA) if data[4:8] == each.mark), None)
 
 
 def data_path(model: Path, data: bytes) -> Path | None:
-    """The path of a model's data file; None if its kind has none."""
+    """Return the path of a model's data file; None if its kind has none."""
     kind = kind_of(data)
     return model.with_suffix(kind.data_suffix) if kind and kind.data_suffix else None

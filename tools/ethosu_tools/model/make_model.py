@@ -37,7 +37,7 @@ except SetupError as error:
         raise
     raise SystemExit(f"make_model: {error}") from None
 
-INT8_RMS = 73.3  # of numbers spread evenly over -127 … 127
+INT8_RMS = 73.3  # root mean square of numbers spread evenly over -127 … 127
 SPREAD = 3.0  # a layer's 8 bits cover this many standard deviations
 SAME, VALID = 0, 1  # the schema's Padding
 NONE, RELU = 0, 1  # the schema's ActivationFunctionType
@@ -65,7 +65,7 @@ class Net:
         self.random = np.random.default_rng(seed)
 
     def input(self, shape: tuple[int, ...]) -> Signal:
-        """An int8 input of the model."""
+        """Add an int8 input of the model."""
         signal = self._signal("input", shape, NONE)
         self.graph.inputs.append(signal.tensor)
         return signal
@@ -79,7 +79,7 @@ class Net:
         padding: int = SAME,
         activation: int = RELU,
     ) -> Signal:
-        """A convolution with a scale for each output channel."""
+        """Add a convolution with a scale for each output channel."""
         y = self._signal("conv", (*_window(x, kernel, stride, padding), depth), activation)
         inputs = [x.tensor, *self._weights(x, (depth, *kernel, x.shape[3]), axis=0)]
         fields = _moving(stride, padding) | {"fusedActivationFunction": activation}
@@ -94,7 +94,7 @@ class Net:
         padding: int = SAME,
         activation: int = NONE,
     ) -> Signal:
-        """A depthwise convolution with a scale for each channel."""
+        """Add a depthwise convolution with a scale for each channel."""
         shape = (*_window(x, kernel, (stride, stride), padding), x.shape[3])
         y = self._signal("depthwise", shape, activation)
         inputs = [x.tensor, *self._weights(x, (1, *kernel, x.shape[3]), axis=3)]
@@ -106,7 +106,7 @@ class Net:
         return y
 
     def add(self, a: Signal, b: Signal) -> Signal:
-        """An element-wise sum."""
+        """Add an element-wise sum."""
         y = self._signal("add", a.shape, NONE, deviation=math.hypot(a.rms, b.rms))
         self.graph.operator("ADD", [a.tensor, b.tensor], [y.tensor], "AddOptions")
         return y
@@ -130,37 +130,37 @@ class Net:
         return y
 
     def reshape(self, x: Signal, shape: tuple[int, ...]) -> Signal:
-        """The same values in another shape."""
+        """Add a RESHAPE to another shape."""
         y = self._like(x, "reshape", shape)
         self.graph.operator("RESHAPE", [x.tensor, self._integers("shape", shape)], [y.tensor])
         return y
 
     def transpose(self, x: Signal, axes: tuple[int, ...]) -> Signal:
-        """The same values with their axes in another order."""
+        """Add a TRANSPOSE of the axes."""
         y = self._like(x, "transpose", tuple(x.shape[axis] for axis in axes))
         self.graph.operator("TRANSPOSE", [x.tensor, self._integers("axes", axes)], [y.tensor])
         return y
 
     def softmax(self, x: Signal) -> Signal:
-        """A softmax over the last axis."""
+        """Add a softmax over the last axis."""
         y = self._like(PROBABILITY, "softmax", x.shape)
         self.graph.operator("SOFTMAX", [x.tensor], [y.tensor], "SoftmaxOptions", beta=1.0)
         return y
 
     def sigmoid(self, x: Signal) -> Signal:
-        """An element-wise sigmoid."""
+        """Add an element-wise sigmoid."""
         y = self._like(PROBABILITY, "sigmoid", x.shape)
         self.graph.operator("LOGISTIC", [x.tensor], [y.tensor])
         return y
 
     def to_uint8(self, x: Signal) -> Signal:
-        """The same real values as uint8."""
+        """Add a QUANTIZE to uint8 that keeps the real values."""
         tensor = self.graph.tensor("uint8", x.shape, "uint8", x.scale, x.zero_point + 128)
         self.graph.operator("QUANTIZE", [x.tensor], [tensor], "QuantizeOptions")
         return replace(x, tensor=tensor, zero_point=x.zero_point + 128)
 
     def remember(self, x: Signal, variable: str, past: int) -> Signal:
-        """The last `past` frames before `x`, from a resource variable, then `x` itself.
+        """Join the last `past` frames, kept in a resource variable, with the new frames `x`.
 
         Time is axis 1. The variable is read, and written back with the newest `past` frames.
         """
@@ -212,7 +212,7 @@ class Net:
         return replace(x, tensor=tensor, shape=shape)
 
     def finish(self, *outputs: Signal | int, others: Sequence[Graph] = ()) -> bytes:
-        """The file; `outputs` follow those that layers have added to the graph."""
+        """Write the file; `outputs` follow those that layers have added to the graph."""
         self.graph.outputs += [x if isinstance(x, int) else x.tensor for x in outputs]
         return write([self.graph, *others], f"{self.graph.name}: random weights")
 
@@ -246,7 +246,7 @@ def small_streaming(seed: int = 2) -> bytes:
     return net.finish(x, others=[init])
 
 
-# Inverted residual blocks of MobileNetV2: expansion, depth, count, stride of the first.
+# Inverted residual blocks of MobileNetV2: expansion, depth, count, stride of the first block.
 MOBILENET_V2 = (
     (1, 16, 1, 1),
     (6, 24, 2, 2),
@@ -265,7 +265,7 @@ def mobilenet_v2(seed: int = 3) -> bytes:
 
 
 def mobilenet_v2_nchw(seed: int = 3) -> bytes:
-    """The same with an input of 3 x 224 x 224."""
+    """MobileNetV2 1.0 with an input of 3 x 224 x 224: channels first."""
     net = Net("mobilenet_v2_nchw", seed)
     return _mobilenet_v2(net, net.transpose(net.input((1, 3, 224, 224)), (0, 2, 3, 1)))
 
@@ -308,14 +308,14 @@ def remember_from(init: Graph, net: Net, x: Signal, variable: str, past: int) ->
 
 
 def _moving(stride: tuple[int, int], padding: int) -> dict[str, Any]:
-    """Options of a window that moves over an image."""
+    """Return the options of a window that moves over an image."""
     return {"padding": padding, "strideH": stride[0], "strideW": stride[1]}
 
 
 def _window(
     x: Signal, kernel: tuple[int, int], stride: tuple[int, int], padding: int
 ) -> tuple[int, int, int]:
-    """Batch, height and width after a window has moved over `x`."""
+    """Return batch, height and width after a window has moved over `x`."""
     sizes = x.shape[1:3]
     if padding == VALID:
         sizes = tuple(size - k + 1 for size, k in zip(sizes, kernel, strict=True))

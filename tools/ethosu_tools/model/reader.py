@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads the bytes of a model file: the C library describes them (ethosu_describe.h).
+"""Reads the bytes of a model file as the C library describes them (ethosu_describe.h).
 
 Files are untrusted: the library bounds every read, and any failure becomes one InputError.
 """
@@ -32,7 +32,7 @@ from .graph import (
 _KINDS = "NULL INT BOOL DOUBLE TEXT TENSOR INTS TENSORS OTHER"
 _SCALARS = {"int": np.int64, "bool": np.bool_, "double": np.float64}
 _NOT_STATED = 2**32 - 1
-LARGEST = 2**31 - 1  # of a file
+LARGEST = 2**31 - 1  # largest size of a file
 
 
 class Call(NamedTuple):
@@ -113,7 +113,7 @@ class Reader:
         return methods
 
     def calls(self, graph: int = 0, named: bytes | None = None) -> list[Call]:
-        """The calls of the NPU in a graph; `named`: the data file of a program."""
+        """Read the NPU calls of a graph; `named` is the data file of a program."""
         operators = self._get("graph", graph).operators
         return [
             self._call(index, named)
@@ -139,7 +139,7 @@ class Reader:
             yield self._get("graph", index)
 
     def _get(self, what: str, *arguments: Any) -> Any:
-        """One item that ethosu_describe_WHAT() describes."""
+        """Call ethosu_describe_WHAT() for one item."""
         struct = self._ffi.new(f"struct ethosu_describe_{what.removeprefix('case_')} *")
         function = getattr(self._library, f"ethosu_describe_{what}")
         library.check(function(self._file, *arguments, struct, self._error), self._error)
@@ -239,7 +239,7 @@ class Reader:
         return {getattr(self._library, name): kind for name, kind in kinds.items()}
 
     def _place(self, span: Any, named: bytes | None = None) -> int:
-        """Offset in the file, or in the data file as if that followed it."""
+        """Return an offset in the file, to which a data file counts as appended."""
         if span.size == 0:
             return 0
         start = int(self._ffi.cast("uintptr_t", span.data))
@@ -249,7 +249,7 @@ class Reader:
         return start - self._base
 
     def _span(self, span: Any, named: bytes | None = None) -> memoryview:
-        """Bytes of the file or of the data file, without copying."""
+        """Return bytes of the file or of the data file, without copying."""
         if span.size == 0:
             return memoryview(b"")
         start, size = self._place(span, named), len(self._data)
@@ -267,7 +267,7 @@ class Reader:
 
 
 def read_stream(payload: bytes) -> tuple[str, bytes]:
-    """NPU and command stream in Vela's wrapper of a command stream."""
+    """Read NPU and command stream from Vela's wrapper of a command stream."""
     ffi, lib = library.ffi(), library.describing()
     call = ffi.new("struct ethosu_describe_npu_call *")
     error = ffi.new("struct ethosu_model_error *")
@@ -277,7 +277,7 @@ def read_stream(payload: bytes) -> tuple[str, bytes]:
 
 
 def read_debug_table(table: bytes) -> list[tuple[int, int, str]] | None:
-    """Rows of a debug table: NPU call, offset of the last command, name; None if it is invalid."""
+    """Read a debug table's rows: NPU call, offset of the last command, name; None if invalid."""
     ffi, lib = library.ffi(), library.describing()
     data = ffi.from_buffer(table)
     span = ffi.new("struct ethosu_describe_bytes *", (data, len(table)))[0]

@@ -15,7 +15,7 @@ from ..base.errors import InputError
 from ..base.files import read_whole
 
 ALIGNMENT = 16
-# Files that Python on the PC leaves in program folders; useless on a board.
+# Files that Python on the PC leaves in program folders, which are useless on a board.
 CACHE = "__pycache__"
 
 _MAGIC = b"\xd2\xcd\x31"
@@ -44,7 +44,7 @@ def build(tree: Tree, offsets: dict[str, int] | None = None) -> bytes:
 
 
 def files(tree: Tree, folder: str = "") -> Iterator[tuple[str, bytes]]:
-    """Paths and contents of the files of a tree."""
+    """List paths and contents of the files of a tree."""
     for name, content in tree.items():
         if isinstance(content, Mapping):
             yield from files(content, f"{folder}{name}/")
@@ -53,7 +53,7 @@ def files(tree: Tree, folder: str = "") -> Iterator[tuple[str, bytes]]:
 
 
 def tree_of(content: Mapping[str, bytes]) -> Tree:
-    """The tree of files given by path."""
+    """Make a tree of files given by path."""
     tree: dict[str, Any] = {}
     for path, data in content.items():
         *folders, name = path.split("/")
@@ -65,14 +65,14 @@ def tree_of(content: Mapping[str, bytes]) -> Tree:
 
 
 def read_tree(path: Path, above: tuple[Path, ...] = ()) -> Tree:
-    """Files below a directory except Python's caches, or one file, as a tree.
+    """Read the files below a directory except Python's caches, or one file, as a tree.
 
-    `above`: the directories that it is in.
+    `above` lists the enclosing directories.
     """
     try:
         if path.is_dir():
             folder = path.resolve()
-            if folder in above:  # two such links would be an infinite loop
+            if folder in above:  # following a link to a parent would never end
                 raise InputError(f"{path} cannot be read: it is a link to one of its parents")
             return {
                 entry.name: read_tree(entry, (*above, folder))
@@ -87,7 +87,7 @@ def read_tree(path: Path, above: tuple[Path, ...] = ()) -> Tree:
 
 
 def sizes(image: bytes) -> dict[str, int]:
-    """Sizes of the files of an image, by path; for a damaged one, of those before the damage."""
+    """Return the files' sizes by path; of a damaged image, those before the damage."""
     by_path: dict[str, int] = {}
     with contextlib.suppress(IndexError, RecursionError):
         length, start = _read_number(image, len(_MAGIC))
@@ -113,7 +113,7 @@ def _add_sizes(image: bytes, at: int, end: int, folder: str, by_path: dict[str, 
 
 
 def largest(sizes: Mapping[str, int]) -> str:
-    """The largest files, for a message: enough to account for the size."""
+    """List the largest files, enough to account for the size, for a message."""
     names = sorted(sizes, key=lambda path: sizes[path], reverse=True)
     shown = [f"{path} ({sizes[path]:,} bytes)" for path in names[:_SHOWN]]
     others = [f"{len(names) - _SHOWN} smaller ones"] if len(names) > _SHOWN else []
@@ -139,7 +139,7 @@ def load_image(path: Path) -> bytes:
 
 
 def _entries(tree: Tree, at: int, folder: str, offsets: dict[str, int]) -> bytes:
-    """Records of a directory's contents, which will be placed at `at`."""
+    """Encode a directory's contents, which will be placed at `at`, as records."""
     out = bytearray()
     for name, content in tree.items():
         try:
@@ -174,7 +174,7 @@ def _record(kind: int, payload: bytes, length_bytes: int = _LENGTH_BYTES) -> byt
 
 
 def _read_number(image: bytes, at: int) -> tuple[int, int]:
-    """A number and its end. IndexError if it has more than 32 bits."""
+    """Read a number; also returns its end. IndexError if it has more than 32 bits."""
     value = 0
     for end in range(at, at + _LENGTH_BYTES):
         value = value << 7 | image[end] & 0x7F

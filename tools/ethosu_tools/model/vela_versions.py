@@ -25,8 +25,8 @@ def open_model(
 ) -> ModelFile:
     """Read a model that the user names, and warn about its release of Vela.
 
-    `data` is the data file of a program. Of a `.tflite` with several signatures, only this one is
-    used, or that of its first subgraph, which a note says.
+    `data` is the data file of a program. `signature` selects one of several of a `.tflite`; without
+    it, a note says that only the first subgraph is used.
     """
     file = ModelFile(model, data)
     warn(ui, file)
@@ -41,7 +41,7 @@ def open_model(
 def warn(ui: Ui, file: ModelFile) -> None:
     """Warn about a model that was compiled by a release not in EXACT.
 
-    Releases 4.0.1 to 4.5.0 write no name into files for Ethos-U85, and all others do.
+    Only releases 4.0.1 to 4.5.0 write no version into files for Ethos-U85.
     """
     try:
         version, npu = file.vela_version, file.description.npu or ""

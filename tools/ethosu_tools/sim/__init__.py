@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The simulated NPU, the reference, and what follows from them: needs, fit, latency."""
+"""The simulated NPU, the reference kernels, and what a model needs and how long it takes."""

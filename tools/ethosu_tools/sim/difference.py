@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether arrays are equal, and how far they differ: the one comparison of all commands."""
+"""Compares arrays and measures how far they differ, for all commands."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ..model import Tensor
 from ..model.arrays import Array, dequantise
 
 # ExecuTorch's tolerance for floats: |found - expected| <= 1e-8 + 1e-5 |expected|. A bundled program
-# specifies no other one.
+# cannot specify another one.
 EXECUTORCH: Final = "ExecuTorch's"
 _RELATIVE, _ABSOLUTE = 1e-5, 1e-8
 
 
 class NotComparableError(InputError):
-    """The arrays differ in number, shape or type: the values of one are not those of the other."""
+    """The arrays differ in number, shape or type, so their values cannot be compared."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The values of all steps: how many there are and how many differ, by how much and where.
+    """How many values of all steps differ, by how much and where.
 
     With a tolerance in dB the values are real, else raw. step, at, expected and found are those of
     the largest difference; first: the first step that differs, -1 if none does. snr is the
@@ -49,7 +49,7 @@ class Difference:
     def __post_init__(self) -> None:
         """Check what holds for each comparison."""
         assert 0 <= self.differing <= self.values
-        # A sum is rounded.
+        # Rounding can make the mean exceed the largest difference a little.
         assert 0 <= self.mean <= self.largest * (1 + 1e-9)
         assert (self.first >= 0) == (self.differing > 0)
         if not self.differing:
@@ -66,9 +66,9 @@ class Difference:
     ) -> Difference:
         """Compare the arrays of all steps, each with its own; raises NotComparableError.
 
-        tensors: those of both sides, found and expected, which give real values. tolerance: in dB,
-        compares real values, whose types may differ; EXECUTORCH: that of test cases; None: values
-        must be equal. Not-a-number equals itself.
+        tensors: the tensors found and expected, which define the real values. tolerance: in dB,
+        compares real values, whose types may differ; EXECUTORCH: the tolerance of test cases; None:
+        values must be equal. Not-a-number equals itself.
         """
         check(found, expected, types=not isinstance(tolerance, float))
         real = found, expected
@@ -106,7 +106,7 @@ class Difference:
             at=tuple(int(index) for index in at),
             expected=pair[1],
             found=pair[0],
-            # Equal raw values, although their scales may differ.
+            # Raw values are compared, although their scales may differ.
             snr=_ratio(*real) if differing or tolerance is not None else math.inf,
             first=first,
             tolerance=tolerance,
@@ -144,7 +144,7 @@ class Difference:
         return {**data, "at": list(self.at), "differs": self.differs}
 
     def text(self) -> str:
-        """In words."""
+        """The difference in words."""
         if not self.differing:
             return "equal"
         ratio = "" if math.isinf(self.snr) else f", signal-to-noise ratio {self.snr:.1f} dB"
@@ -156,7 +156,7 @@ class Difference:
 
 
 def check(found: Sequence[Array], expected: Sequence[Array], *, types: bool = True) -> None:
-    """NotComparableError on the number of arrays, then on shapes, then on types."""
+    """Raise NotComparableError if number, shapes or types of arrays differ, in this order."""
     if len(found) != len(expected):
         raise NotComparableError(f"{len(found)} arrays found, {len(expected)} expected")
     for ours, theirs in zip(found, expected, strict=True):
@@ -170,7 +170,7 @@ def check(found: Sequence[Array], expected: Sequence[Array], *, types: bool = Tr
 
 
 def _unequal(found: Array, expected: Array, tolerance: float | str | None) -> Any:
-    """Mask of the values that differ, or are not a number on one side only."""
+    """Return a mask of the values that differ, or are not a number on one side only."""
     if tolerance == EXECUTORCH and np.issubdtype(expected.dtype, np.inexact):
         return ~np.isclose(found, expected, _RELATIVE, _ABSOLUTE, equal_nan=True)
     unequal = np.asarray(found != expected)
@@ -180,8 +180,8 @@ def _unequal(found: Array, expected: Array, tolerance: float | str | None) -> An
 
 
 def _distance(found: Array, expected: Array) -> Any:
-    """Distances as floats; infinite if only one is a number."""
-    # Floats lose differences of large integers.
+    """Return distances as floats; infinite if only one value is a number."""
+    # Floats would lose small differences between large integers.
     if found.dtype == expected.dtype and found.dtype.kind in "iu":
         larger = np.maximum(found, expected).astype(np.uint64)
         return (larger - np.minimum(found, expected).astype(np.uint64)).astype(np.float64)
@@ -191,7 +191,7 @@ def _distance(found: Array, expected: Array) -> Any:
 
 
 def _ratio(found: Sequence[Array], expected: Sequence[Array]) -> float:
-    """Signal-to-noise ratio in dB; infinite if there is no noise."""
+    """Return the signal-to-noise ratio in dB; infinite if there is no noise."""
     noise = signal = 0.0
     with np.errstate(all="ignore"):
         for got, wanted in zip(found, expected, strict=True):

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Does a model fit a board, and how long does it take: the rules, in plain data and in words.
+"""The rules for whether a model fits a board and how long it takes, for data and for text.
 
-The web page runs this file in MicroPython, so it imports nothing, and takes and returns what JSON
-has: the page and the commands print the same. Sizes are bytes, by resource: "heap", "fast", "rom".
+The web page runs this file in MicroPython, so it imports nothing, and takes and returns JSON types;
+the page and the commands print the same. Sizes are bytes, by resource: "heap", "fast", "rom".
 """
 
-TYPE_CHECKING = False  # except for mypy
+TYPE_CHECKING = False  # mypy takes it as True
 if TYPE_CHECKING:
     from typing import Any
 
 RUNS, OTHER_NPU, TOO_LARGE = "runs", "other NPU", "too large"
-# In one order: MicroPython's dicts have none.
+# This is a tuple because MicroPython's dicts have no order.
 NAMES = (("heap", "heap"), ("fast", "fast memory"), ("rom", "/rom"))
 # Uncertainty of an estimate, which docs/latency.md compares with measurements. A small network has
 # many operations for its run time, and the fixed cost per operation is the least certain part.
@@ -21,12 +21,12 @@ EXTERNAL = "a lower bound: this project has no measurement with weights or tenso
 
 
 def compare(need: "dict[str, Any]", room: "dict[str, Any]", in_heap: int = 0) -> "dict[str, Any]":
-    """Whether a model fits a board, which bytes it lacks, and which parts of the board it takes.
+    """Return whether a model fits a board, which bytes are missing, and its shares of the board.
 
     need: "npu" (None if it needs none), "heap", "image" (of the file in /rom), and "fast", the part
-    of the heap that may be in fast memory. room: "npus", "heap", "reserve" of it, "rom" (None if
-    unknown), and "fast", the fast memory of each NPU. in_heap: bytes of the file if the program
-    reads it into the heap.
+    of the heap that may be in fast memory. room: "npus", "heap", "reserve" (a part of the heap),
+    "rom" (None if unknown), and "fast", the fast memory of each NPU. in_heap: bytes of the file if
+    the program reads it into the heap.
     """
     fast = room["fast"].get(need["npu"] or "", 0)
     apart = need["fast"] if fast else 0
@@ -46,18 +46,18 @@ def compare(need: "dict[str, Any]", room: "dict[str, Any]", in_heap: int = 0) ->
 
 
 def words(other: bool, lacks: "dict[str, int]") -> str:
-    """The comparison in a cell of a table: yes, another NPU, or what is missing."""
+    """Format the comparison for a cell of a table: yes, another NPU, or what is missing."""
     parts = [OTHER_NPU] if other else []
     parts += [f"{title} -{lacks[name]:,}" for name, title in NAMES if name in lacks]
     return ("no: " if lacks else "") + ", ".join(parts) if parts else "yes"
 
 
 def interval(cycles: int, ideal: int, constants: int, system: "dict[str, Any]") -> "dict[str, Any]":
-    """The time of these cycles in ms, its bounds ("high_ms" is None if unknown), and their basis.
+    """Return the time in ms, its bounds ("high_ms" is None if unknown), and their basis.
 
-    ideal: cycles with memories that never wait; constants: bytes that the file has for the NPU.
-    system: "clock_hz", "checked" (by a measurement of a chip), "outside", the name of an external
-    memory that it uses, or "", and "weights_per_cycle", bytes, if that holds the constants, else 0.
+    ideal: cycles with memories that never wait; constants: bytes of NPU constants in the file.
+    system: "clock_hz", "checked" (by a measurement of a chip), "outside", the external memory used
+    or "", and "weights_per_cycle", bytes per cycle if that memory holds the constants, else 0.
     """
     per_ms = system["clock_hz"] / 1e3
     ms = cycles / per_ms
@@ -76,29 +76,29 @@ def interval(cycles: int, ideal: int, constants: int, system: "dict[str, Any]") 
 
 
 def time(row: "dict[str, Any]") -> str:
-    """The time of an interval, as far as it is known."""
+    """Format the time of an interval, as far as it is known."""
     if row["high_ms"] is None and row["basis"] != UNCHECKED:
         return f"at least {row['low_ms']:.3g} ms"
     return f"{row['ms']:.3g} ms ({bounds(row)})"
 
 
 def bounds(row: "dict[str, Any]") -> str:
-    """Both bounds of an interval, or the lower one."""
+    """Format both bounds of an interval, or the lower one."""
     if row["high_ms"] is None:
         return f">= {row['low_ms']:.3g} ms"
     return f"{row['low_ms']:.3g} to {row['high_ms']:.3g} ms"
 
 
 def rate(row: "dict[str, Any]") -> "tuple[float, bool]":
-    """Inferences per second, in sequence, and whether there are at most so many.
+    """Return sequential inferences per second, and whether this is only an upper limit.
 
-    That is so if the time is a bound, or not all of it, without that of operators on the CPU.
+    It is a limit if the time is a lower bound, or lacks the time of operators on the CPU.
     """
     most = row["high_ms"] is None or bool(row["cpu_operators"])
     return 1e3 / row["low_ms" if most else "ms"], most
 
 
 def frames(row: "dict[str, Any]") -> str:
-    """The same in words."""
+    """Format the rate."""
     count, most = rate(row)
     return f"{'at most ' if most else ''}{round(count):,} frames/s"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Checks whether a compiled model fits a board: its NPU, the heap for the arena, /rom for the file.
+"""Checks whether a compiled model fits a board's NPU, heap (for the arena) and /rom (the file).
 
-The needs of a model are those of need.py. The resources of a board come from its board.toml or from
-the connected board. figures.py compares the two, for all commands and for the web page, which gets
-the resources from `room_of`.
+need.py measures what a model needs. A board's resources come from its board.toml or from the
+connected board. figures.py compares the two, for all commands and for the web page, which gets the
+resources from `room_of`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .need import Need
 # MicroPython's heap has 3 bits of bookkeeping for each block of 256 bits (py/gc.c: two for the kind
 # of block, one for finalisers).
 _HEAP_BITS, _BLOCK_BITS = 259, 256
-# Heap for the interpreter and a small program; 4,416 bytes are in use once `ethosu` is imported.
+# Heap for the interpreter and a small program: importing `ethosu` alone takes 4,416 bytes.
 _PROGRAM = 8 * 1024
 
 
@@ -49,7 +49,7 @@ class Room:
 
     @property
     def left(self) -> int:
-        """Heap for the model; below 0 if all of it is reserved."""
+        """Heap for the model; negative if more than the whole heap is reserved."""
         return self.heap - self.reserve
 
 
@@ -60,15 +60,15 @@ class Status(StrEnum):
     OTHER_NPU = figures.OTHER_NPU
     TOO_LARGE = figures.TOO_LARGE
     CANNOT_LOAD = "cannot be loaded"
-    UNKNOWN = "unknown"  # a chip's heap
+    UNKNOWN = "unknown"  # the heap of a chip is unknown
 
 
 @dataclass(frozen=True)
 class Fit:
     """Result of the comparison; `short` has a sentence for each missing resource.
 
-    lacks: missing bytes, by resource: "heap", "rom", "fast". used, shares: what the model takes of
-    each, in bytes and as a part of 1; of the heap without what is in fast memory.
+    lacks: missing bytes, by resource: "heap", "rom", "fast". used, shares: the model's part of each
+    resource, in bytes and as a fraction; the heap's excludes what is in fast memory.
     """
 
     need: Need
@@ -90,7 +90,7 @@ class Fit:
         assert all(lacking > 0 for lacking in self.lacks.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """The form for JSON."""
+        """Return plain data, for JSON."""
         return {
             "board": self.room.board,
             "status": str(self.status),
@@ -120,7 +120,7 @@ def add_reserve_option(parser: argparse.ArgumentParser) -> None:
 
 
 def room_of(board: BoardFacts, reserve: int = 0) -> Room | None:
-    """Resources according to board.toml; None if that does not define the heap."""
+    """Return the resources according to board.toml; None if that does not define the heap."""
     if board.heap is None:
         return None
     heap = board.heap.size * _BLOCK_BITS // _HEAP_BITS - _PROGRAM
@@ -129,7 +129,7 @@ def room_of(board: BoardFacts, reserve: int = 0) -> Room | None:
 
 
 def on_board(need: Need, system: System, reserve: int = 0) -> Fit | None:
-    """Compare with the board of this system; None if it is not a board, but possibly a chip."""
+    """Compare with the board of this system; None if the system is no board, such as a chip."""
     room = room_of(system.board, reserve) if system.board else None
     return check(need, room, in_heap=system.weights_in_heap) if room else None
 
@@ -137,7 +137,7 @@ def on_board(need: Need, system: System, reserve: int = 0) -> Fit | None:
 def check(need: Need, room: Room, *, in_heap: bool = False) -> Fit:
     """Compare needs and resources; each sentence gives the shortage and what would help.
 
-    in_heap: the program reads the file into the heap, where the NPU finds its weights.
+    in_heap: the program reads the file into the heap, and the NPU reads the weights there.
     """
     short = []
     found = figures.compare(need.as_dict(), asdict(room), need.file if in_heap else 0)
@@ -147,7 +147,7 @@ def check(need: Need, room: Room, *, in_heap: bool = False) -> Fit:
             f"{' and '.join(room.npus) or 'no NPU'}"
             f"{f': compile it with --npu {room.npus[0]}' if room.npus else ''}"
         )
-    # More than all of it may be reserved.
+    # More than the whole heap may be reserved.
     reserved = f" less {room.reserve:,} reserved" if room.reserve else ""
     constants = f", {need.constants:,} of them constants" if need.constants else ""
     heap = "its arena and its file need" if in_heap else "its arena needs"
@@ -165,9 +165,9 @@ def check(need: Need, room: Room, *, in_heap: bool = False) -> Fit:
 
 
 def advice(fit: Fit, source: ModelFile | None = None, tried: str = "") -> str:
-    """Remedies: other boards, or a smaller layer of `source`, the file before Vela.
+    """Return remedies: other boards, or a smaller layer of `source`, the file before Vela.
 
-    Options for a compilation are possibilities, unless `tried` says which of them were tried.
+    Compiler options are only suggestions, unless `tried` says which of them were tried.
     """
     hints = []
     if "heap" in fit.lacks:
@@ -190,14 +190,14 @@ def advice(fit: Fit, source: ModelFile | None = None, tried: str = "") -> str:
 
 
 def tensor_bytes(source: ModelFile, operator: Operator) -> int:
-    """Bytes of an operator's inputs and outputs, which must be in the arena while it runs."""
+    """Count the bytes of an operator's inputs and outputs, which are in the arena while it runs."""
     numbers = {index for index in (*operator.inputs, *operator.outputs) if index >= 0}
     tensors = [source.graph.tensors[index] for index in numbers]
     return sum(tensor.size for tensor in tensors if not tensor.constant)
 
 
 def _largest(source: ModelFile) -> list[str]:
-    """The operator with the most bytes of inputs and outputs."""
+    """Find the operator with the most bytes of inputs and outputs."""
     size = partial(tensor_bytes, source)
     largest = max(source.graph.operators, key=size, default=None)
     if largest is None or not largest.outputs:

@@ -19,7 +19,7 @@ from . import figures, table
 from .table import Layer
 from .trace import Operation
 
-_TIMES = "<3I"  # of the metadata
+_TIMES = "<3I"  # format of the metadata
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Latency:
 
     @property
     def milliseconds(self) -> float:
-        """The latency."""
+        """The latency in milliseconds."""
         return self.cycles / self.system.clock_hz * 1e3
 
     @property
@@ -52,12 +52,12 @@ class Latency:
 
     @property
     def frames(self) -> tuple[float, bool]:
-        """Inferences per second, in sequence, and whether that is the most that there can be."""
+        """Sequential inferences per second, and whether this is only an upper limit."""
         return figures.rate(vars(self) | {"ms": self.milliseconds})
 
     @property
     def bounds(self) -> dict[str, float]:
-        """Share of the cycles that each unit bounds, the largest first."""
+        """The share of the cycles that each unit bounds, the largest first."""
         cycles = table.total(self.layers).bounds.most_common()
         return {unit: count / max(1, self.cycles) for unit, count in cycles if count}
 
@@ -115,9 +115,9 @@ def estimate(model: Model, system: System) -> Latency:
 
 
 def metadata(estimated: Latency) -> dict[str, bytes]:
-    """An estimate as metadata of a compiled `.tflite`, for Model.info() on the board.
+    """Encode an estimate as metadata of a compiled `.tflite`, for Model.info() on the board.
 
-    Microseconds as little-endian 32-bit numbers: estimate, lower bound, upper bound or 0.
+    The metadata has little-endian 32-bit numbers, in us: estimate, lower bound, upper bound or 0.
     """
     low, high = estimated.low_ms, estimated.high_ms or 0.0
     times = [round(1e3 * each) for each in (estimated.milliseconds, low, high)]
@@ -125,9 +125,9 @@ def metadata(estimated: Latency) -> dict[str, bytes]:
 
 
 def as_written(source: ModelFile, made: ModelFile, board: str) -> ModelFile:
-    """What `ethosu compile SOURCE --board BOARD` writes, for its size: the estimate is zeros.
+    """Return the file of `ethosu compile SOURCE --board BOARD`, with zeros as the estimate.
 
-    `made` is the result of load.compile_for; what was compiled before is not rewritten.
+    `made` is the result of load.compile_for, and is returned if the source was compiled already.
     """
     if source.description.compiled:
         return made
@@ -137,7 +137,7 @@ def as_written(source: ModelFile, made: ModelFile, board: str) -> ModelFile:
 
 
 def facts(system: System) -> dict[str, Any]:
-    """What decides about the interval of an estimate in this system, for figures.interval()."""
+    """Return the facts about a system from which figures.interval() derives the bounds."""
     outside = next((memory.name for memory, _ in system.memories if memory.external), "")
     return {
         "clock_hz": system.clock_hz,

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """LiteRT in a separate process, because some models make its C++ code abort.
 
-RELEASES are those that compute the reference. 1.2.0 defines it, and has wheels for CPython 3.11 and
-3.12. For later versions of Python there is 2.3.0, whose kernels differ in a few operators: it gets
-models with other operators in their place (litert_rewrite.py), and then computes the same. The one
-that is installed is used. host_tests/tools/ethosu_tools/test_litert.py compares them. One that is
-only tried, which ETHOSU_LITERT names, gets the models that 2.3.0 gets.
+RELEASES compute the reference. 1.2.0 defines it, and has wheels for CPython 3.11 and 3.12. Later
+versions of Python use 2.3.0, whose kernels differ in a few operators; litert_rewrite.py replaces
+these in the models, so that 2.3.0 computes the same. The installed release is used.
+host_tests/tools/ethosu_tools/sim/test_litert.py compares the two. ETHOSU_LITERT names another
+release to try, which gets the same models as 2.3.0.
 
-One process serves all models of this one, so that its start-up (0.4 s, mostly NumPy) is paid once;
-each step costs 0.1 ms more.
+One helper process serves all models, so that its start-up (0.4 s, mostly NumPy) is paid once; each
+step costs 0.1 ms more.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..base.helper_process import HelperProcess, requests, serve
 from .litert_rewrite import rewritten
 
 RELEASES = "1.2.0", "2.3.0"
-XNNPACK = "BUILTIN"  # kernels that are only timed
+XNNPACK = "BUILTIN"  # these kernels are only timed
 
 TIMEOUT_S = 600
 Array = NDArray[np.generic]
@@ -41,9 +41,9 @@ class Interpreter:
     def __init__(self, content: bytes, kernels: str, keep: bool = False) -> None:
         """Load a model; ValueError or RuntimeError if LiteRT rejects it.
 
-        `keep`: no tensor's memory is used again, so that `tensors` has all values.
+        `keep` gives each tensor memory of its own, so that `tensors` has all values.
         """
-        self._interpreter = _load(content, kernels, keep)  # so that LiteRT says what is wrong
+        self._interpreter = _load(content, kernels, keep)  # LiteRT reports errors
         if kernels != XNNPACK:
             changed = rewritten(content, later=installed() != RELEASES[0])
             if changed is not content:
@@ -55,19 +55,19 @@ class Interpreter:
         self._output_ids = [each["index"] for each in outputs]
 
     def step(self, inputs: Sequence[Array]) -> list[Array]:
-        """One invocation."""
+        """Invoke the model once."""
         for index, array in zip(self._input_ids, inputs, strict=True):
             self._interpreter.set_tensor(index, np.asarray(array, order="C"))
         self._interpreter.invoke()
         return self.tensors(self._output_ids)
 
     def tensors(self, numbers: Sequence[int]) -> list[Array]:
-        """Values of tensors of the main graph after a step."""
+        """Return values of tensors of the main graph after a step."""
         return [self._interpreter.get_tensor(number) for number in numbers]
 
 
 def installed() -> str:
-    """The installed release of LiteRT, "none" without one."""
+    """Return the installed release of LiteRT, or "none"."""
     try:
         return metadata.version("ai-edge-litert")
     except metadata.PackageNotFoundError:
@@ -95,7 +95,7 @@ def _detail(detail: dict[str, Any]) -> Detail:
 
 
 class RemoteInterpreter:
-    """One model in the child, with the same interface."""
+    """One model in the child process, with the interface of Interpreter."""
 
     def __init__(self, content: bytes, kernels: str, keep: bool = False) -> None:
         """Load a model; ValueError if LiteRT rejects it or the child ends."""
@@ -104,18 +104,18 @@ class RemoteInterpreter:
         weakref.finalize(self, self._child.dropped.append, self._number)
 
     def step(self, inputs: Sequence[Array]) -> list[Array]:
-        """One invocation."""
+        """Invoke the model once."""
         outputs: list[Array] = self._child.call("step", self._number, list(inputs))
         return outputs
 
     def tensors(self, numbers: Sequence[int]) -> list[Array]:
-        """Values of tensors after a step."""
+        """Return values of tensors after a step."""
         values: list[Array] = self._child.call("tensors", self._number, list(numbers))
         return values
 
 
 class _Child(HelperProcess):
-    """The process with all models of this one."""
+    """The child process, with all models of this process."""
 
     MODULE = __name__
 
@@ -124,7 +124,7 @@ class _Child(HelperProcess):
         self.dropped: deque[int] = deque()
 
     def call(self, *request: object) -> Any:
-        """Execute a request there; ValueError with its reason if it fails."""
+        """Execute a request in the child; ValueError with the reason if it fails."""
         dropped = [self.dropped.popleft() for _ in range(len(self.dropped))]
         try:
             done, answer = self.ask((dropped, request), TIMEOUT_S)
@@ -136,14 +136,14 @@ class _Child(HelperProcess):
 
 
 class _Models:
-    """In the process: its models, by number."""
+    """The models in the child process, by number."""
 
     def __init__(self) -> None:
         self._models: dict[int, Interpreter] = {}
         self._numbers = itertools.count(1)
 
     def respond(self, request: tuple[list[int], tuple[Any, ...]]) -> tuple[bool, object]:
-        """Whether a request succeeded, and its result or the reason."""
+        """Execute a request; returns whether it succeeded, and its result or the reason."""
         dropped, (what, *arguments) = request
         for unused in dropped:
             self._models.pop(unused, None)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What releases of LiteRT compute in different ways, written so that all compute the same.
+"""Rewrites operators that LiteRT's releases compute differently, so that all results are equal.
 
-The reference is LiteRT 1.2.0 (litert.py). A later release becomes the same reference by these
-changes of a model:
+The reference is LiteRT 1.2.0 (litert.py). A later release computes the same after these changes of
+a model:
 
 * FULLY_CONNECTED of integers rounds a result once, where 1.2.0 and the NPU round twice. CONV_2D
   still rounds twice, so the operator becomes a CONV_2D with a window of 1x1.
@@ -11,13 +11,13 @@ changes of a model:
 * EQUAL and NOT_EQUAL of int16 multiply both sides by their scales and round them to 1/256, where
   1.2.0 and the other comparisons take the numbers as they are. Both sides get the same scale.
 
-In every release, SUM of int8 takes the bytes for uint8; the numbers become uint8 before it, and
-int8 after it. An operator of int16 with an int32 bias whose options do not name this type reads
-the bias as int64, past its end. The options get the type of the bias, by which TensorFlow Lite
-Micro, Vela and this project's runtime go.
+In every release, SUM of int8 treats the bytes as uint8, so they are converted to uint8 before and
+back after it. An int16 operator with an int32 bias whose options do not name this type reads the
+bias as int64, past its end. The options get the bias's own type, which TensorFlow Lite Micro, Vela
+and this project's runtime use.
 
-New tensors follow the others, so the numbers of tensors stay. Operators of floats are left as they
-are, also those with integer weights.
+New tensors follow the others, so existing numbers stay valid. Float operators are unchanged, also
+those with integer weights.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ _EQUALITY = "EQUAL NOT_EQUAL".split()  # noqa: SIM905
 # The positions of input and bias.
 _BIASED = {"FULLY_CONNECTED": (0, 2), "CONV_2D": (0, 2), "TRANSPOSE_CONV": (2, 3)}
 _TYPES = {name: number for number, name in DTYPES.items()}
-_VALID = 1  # padding
+_VALID = 1  # the schema's Padding
 _LARGEST = 127
-# EQUAL of LiteRT shifts by the exponent of a scale, which must not be positive: that of 1 is.
+# LiteRT's EQUAL shifts by the exponent of the scale, which must not be positive, as that of 1 is.
 _ANY_SCALE = 0.5
 
 
 def rewritten(content: bytes, *, later: bool) -> bytes:
-    """The model for an installed LiteRT that is `later` than 1.2.0, or for 1.2.0.
+    """Rewrite a model for an installed LiteRT that is `later` than 1.2.0, or for 1.2.0.
 
-    ValueError if a later one has no way to compute what 1.2.0 does.
+    ValueError if a later release cannot compute the same as 1.2.0.
     """
     try:
         places = [*_places(ModelFile(content), later=later)]
     except InputError:
-        return content  # nothing here can run it
+        return content  # a damaged model, which LiteRT rejects
     if not places:
         return content
     from ..model.tflite.edit import Document
@@ -70,7 +70,7 @@ def rewritten(content: bytes, *, later: bool) -> bytes:
 
 
 def _places(file: ModelFile, *, later: bool) -> Iterator[tuple[int, int, Change]]:
-    """Numbers of graphs and operators, and what to do there."""
+    """Find the operators to change: numbers of graph and operator, and the change."""
     for index, graph in enumerate(file.graphs):
         for number, operator in enumerate(graph.operators):
             change = (_later_change(graph, operator) if later else None) or _change(graph, operator)
@@ -79,7 +79,7 @@ def _places(file: ModelFile, *, later: bool) -> Iterator[tuple[int, int, Change]
 
 
 def _change(graph: Graph, operator: Operator) -> Change | None:
-    """The change for all releases."""
+    """Return the change for all releases."""
     if operator.name == "SUM" and _dtype(graph, operator, 0) == "int8":
         return _add_unsigned
     positions = _BIASED.get(operator.name, ())
@@ -88,7 +88,7 @@ def _change(graph: Graph, operator: Operator) -> Change | None:
 
 
 def _later_change(graph: Graph, operator: Operator) -> Change | None:
-    """The change for later releases than 1.2.0."""
+    """Return the change for later releases than 1.2.0."""
     dtype = _dtype(graph, operator, 0)
     if operator.name == "FULLY_CONNECTED" and dtype in _INTEGERS:
         return _convolve
@@ -116,7 +116,7 @@ def _name_bias(site: Site) -> None:
 
 
 def _convolve(site: Site) -> None:
-    """RESHAPE, CONV_2D and RESHAPE."""
+    """Replace FULLY_CONNECTED by RESHAPE, CONV_2D and RESHAPE."""
     _check(site)
     units, depth = site.shape(site.input(1))
     rows = prod(site.shape(site.source)) // depth
@@ -159,10 +159,10 @@ def _filters(site: Site, shape: tuple[int, ...]) -> int:
 
 
 def _without_zero_point(site: Site, image: int, filters: int) -> tuple[int, int]:
-    """The same sums with weights that have no zero point, which CONV_2D requires of int8.
+    """Compute the same sums with weights without a zero point, as CONV_2D requires for int8.
 
-    x (w - z) = x w + x (-z): the input comes twice, the second time with weights of -z. If each
-    channel has a scale, FULLY_CONNECTED ignores the zero point.
+    x (w - z) = x w + x (-z), so the input is doubled, and the second half has weights of -z. With a
+    scale per channel, FULLY_CONNECTED ignores the zero point.
     """
     quantization = site.find(filters).quantization
     zero_points = [0] if quantization.zeroPoint is None else list(quantization.zeroPoint)
@@ -177,7 +177,7 @@ def _without_zero_point(site: Site, image: int, filters: int) -> tuple[int, int]
 
 
 def _bias(site: Site, units: int, scales: np.ndarray) -> int:
-    """The bias for CONV_2D, which requires one; its type decides in how many bits it adds."""
+    """Return the bias for CONV_2D, which requires one; its type sets the accumulator's width."""
     given = site.input(2)
     if given < 0:
         wide = site.dtype(site.source) == "int16" and (
@@ -211,7 +211,7 @@ def _convolution(site: Site, inputs: Sequence[int], out: int) -> None:
 
 
 def _add_unsigned(site: Site) -> None:
-    """SUM of int8 as QUANTIZE, SUM of uint8 and QUANTIZE; both keep all numbers."""
+    """Replace SUM of int8 by SUM of uint8 between two QUANTIZE, which keep all values."""
     ends = []
     for tensor in (site.source, site.target):
         old = site.find(tensor).quantization
@@ -223,7 +223,7 @@ def _add_unsigned(site: Site) -> None:
 
 
 def _add_wide(site: Site) -> None:
-    """SUM as CAST, SUM of int32 and CAST."""
+    """Replace SUM by CAST, SUM of int32 and CAST."""
     wide = [site.tensor("wide", site.shape(each), "int32") for each in (site.source, site.target)]
     _cast(site, site.source, wide[0])
     site.repeat([wide[0], site.input(1)], wide[1])
@@ -236,10 +236,10 @@ def _cast(site: Site, source: int, target: int) -> None:
 
 
 def _compare_numbers(site: Site) -> None:
-    """EQUAL or NOT_EQUAL with the same scale for both sides."""
+    """Give both sides of EQUAL or NOT_EQUAL the same scale."""
     sides = []
     for tensor in map(int, site.old.inputs):
-        shape = site.shape(tensor) or (1,)  # a constant shape of no numbers would not be one
+        shape = site.shape(tensor) or (1,)  # an empty constant would not count as a shape
         side = site.tensor("side", shape, "int16", _ANY_SCALE)
         sides.append(site.reshape(tensor, shape, side))
     site.repeat(sides, site.target)

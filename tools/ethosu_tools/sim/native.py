@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models in this process: the C runtime on a simulated NPU or on one of Linux.
+"""Models in this process: the C runtime on a simulated NPU or one with the Linux driver.
 
 The library is plain C: see ethosu_model.h and library.py.
 """
@@ -23,7 +23,7 @@ from .runner import Runner
 
 # NPU on which a model without NPU operators is loaded.
 _ANY_NPU = "ethos-u55-128"
-# A board's memory is not zeroed at start-up either.
+# Memory starts with this byte, because a board's memory is not zeroed either.
 _ARENA_FILL = b"\xa5"
 
 
@@ -91,7 +91,7 @@ class NativeModel(Runner):
         return self.read()
 
     def invoke(self) -> None:
-        """Run once, with tensors in place. OSError if the NPU fails or times out."""
+        """Run once with tensors in place; OSError if the NPU fails or times out."""
         self._check(self._library.ethosu_model_invoke(self._model, self._driver))
 
     def start(self) -> bool:
@@ -99,7 +99,7 @@ class NativeModel(Runner):
         return self._is_pending(self._library.ethosu_model_start(self._model, self._driver))
 
     def resume(self) -> bool:
-        """Continue it without waiting for the NPU; False if it has ended."""
+        """Continue the inference without waiting for the NPU; False if it has ended."""
         return self._is_pending(self._library.ethosu_model_resume(self._model, False))
 
     def expire(self) -> None:
@@ -116,16 +116,16 @@ class NativeModel(Runner):
         self._library.ethosu_model_forget(self._model)
 
     def fence(self) -> int | None:
-        """Return a descriptor that is readable when the NPU's run has ended; None if it has."""
+        """Return a descriptor that is readable when the NPU's run ends; None after its end."""
         return None
 
     def set_timeout(self, milliseconds: int) -> None:
-        """Time-out of each inference from now on."""
+        """Set the time-out of each following inference."""
         self.timeout_ms = milliseconds
         self._library.ethosu_ext_set_timeout(self._driver, milliseconds)
 
     def view(self, tensor: Tensor) -> NDArray[Any]:
-        """Memory of an input or output; valid until the model is closed."""
+        """Return the memory of an input or output; valid until the model is closed."""
         views = zip(
             (*self.inputs, *self.outputs), (*self._input_views, *self._output_views), strict=True
         )
@@ -153,7 +153,7 @@ class NativeModel(Runner):
         self._library.ethosu_model_reset(self._model)
 
     def info(self) -> dict[str, Any]:
-        """The runtime's figures for the loaded model: sizes in bytes, steps of an inference."""
+        """Return the runtime's figures for the model: sizes in bytes, steps of an inference."""
         info = ffi().new("struct ethosu_model_info *")
         self._library.ethosu_model_get_info(self._model, info)
         return {name: getattr(info, name) for name in dir(info) if name != "npu"}
@@ -194,17 +194,17 @@ class NativeModel(Runner):
         return loaded[0]
 
     def _copy(self, data: bytes) -> Any:
-        """CPU memory with these contents."""
+        """Copy these contents to CPU memory."""
         memory = self._alloc(len(data))
         ffi().memmove(memory, data, len(data))
         return memory
 
     def _rejection(self, error: Any) -> str:
-        """The reason why the runtime cannot load the model."""
+        """Return the reason why the runtime cannot load the model."""
         return library.text_of(error)
 
     def _views(self, function: str, tensors: Sequence[Tensor]) -> list[NDArray[Any]]:
-        """The memory of each of the model's inputs or outputs."""
+        """Return the memory of each of the model's inputs or outputs."""
         buffers = getattr(self._library, function)(self._model)
         return [
             np.frombuffer(
@@ -214,7 +214,7 @@ class NativeModel(Runner):
         ]
 
     def _fault(self) -> tuple[int, str]:
-        """Errno and message of the driver's last error; 0 and empty if there was none."""
+        """Return errno and message of the driver's last error; 0 and "" if there was none."""
         text = ffi().new("char[256]")
         fault = self._library.ethosu_ext_last_error(self._driver)
         self._library.ethosu_ext_describe(fault, text, len(text))

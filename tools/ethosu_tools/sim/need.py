@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which bytes a compiled model needs, as the runtime measures them when it loads the file."""
+"""The memory that a compiled model needs, as the runtime measures it when loading the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .simulation import Simulation
 class Need:
     """Needs of a compiled model, in bytes; npu: None if the CPU computes everything.
 
-    tables: what the runtime keeps beside the arena. fast: the part of the heap that may be in fast
+    tables: the runtime's data outside the arena. fast: the part of the heap that may be in fast
     memory. image: the file in a file system of /rom. constants: the part of the file that the NPU
     reads as weights and other constants.
     """
@@ -52,7 +52,7 @@ class Need:
 
     @property
     def heap(self) -> int:
-        """All that the model takes of the heap."""
+        """Bytes that the model takes of the heap."""
         return self.arena + self.tables
 
     def as_dict(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 Every result of this project is compared, bit by bit, with the result of LiteRT 1.2.0's reference
 kernels (BUILTIN_REF) for the model before Vela. LiteRT 1.3 and later round FULLY_CONNECTED once
 where Vela programs the NPU to round twice, so the release is part of the definition and is checked
-here; litert.py says which others compute the same, and how.
+here; litert.py says which other releases compute the same, and how.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .litert import RELEASES, Interpreter, RemoteInterpreter, installed
 REFERENCE = "BUILTIN_REF"
 BUILTIN = "BUILTIN_WITHOUT_DEFAULT_DELEGATES"
 
-# The reference kernels lack these.
+# Operators that the reference kernels lack.
 OPTIMISED = ("ELU",)
 
 
@@ -39,9 +39,9 @@ class Oracle:
         here: bool = False,
         keep: bool = False,
     ) -> None:
-        """Load a model. Other kernels than those of `kernels_for` are for timing, and for parts of
-        a model, which are computed with those of the whole one. `here` runs the model in this
-        process, for timing; if LiteRT's C++ code aborts, it then ends this process. `keep`: every
+        """Load a model. Kernels other than `kernels_for`'s are for timing, and for a part of a
+        model, which is computed with the whole model's kernels. `here` runs the model in this
+        process, for timing; an abort in LiteRT's C++ code then ends this process. `keep`: every
         tensor keeps its values, for `tensors`.
         """
         self._name = "the model" if isinstance(model, bytes) else str(model)
@@ -57,14 +57,14 @@ class Oracle:
         )
 
     def step(self, inputs: Sequence[Array]) -> list[Array]:
-        """One invocation: raw quantised inputs in the model's order, raw quantised outputs."""
+        """Invoke the model once; inputs and outputs are raw values, in the model's order."""
         try:
             return self._interpreter.step(inputs)
         except (ValueError, RuntimeError) as error:
             raise InputError(f"LiteRT could not run {self._name}: {_first(error)}") from error
 
     def tensors(self, numbers: Sequence[int]) -> list[Array]:
-        """Values of tensors of the main graph, by number, after a step with `keep`."""
+        """Return values of the main graph's tensors, by number, after a step with `keep`."""
         try:
             return self._interpreter.tensors(numbers)
         except (ValueError, RuntimeError) as error:
@@ -72,15 +72,15 @@ class Oracle:
 
 
 def kernels_for(model: ModelFile) -> str:
-    """The kernels that are the reference for a model's operators."""
+    """Return the kernels that are the reference for a model's operators."""
     names = {operator.name for graph in model.graphs for operator in graph.operators}
     return REFERENCE if names.isdisjoint(OPTIMISED) else BUILTIN
 
 
 def check_original(reference: ModelFile, file: ModelFile, *, types: bool = True) -> None:
-    """InputError if this cannot be the original of a compiled file, by shapes and types.
+    """Raise InputError if shapes or types show that a file is not a compiled one's original.
 
-    A float model is compared with its quantised form without `types`.
+    `types` is False if a float model is compared with its quantised form.
     """
     if not file.description.compiled:
         raise InputError(f"{file} is not compiled: it is its own reference, omit --reference")
@@ -125,7 +125,7 @@ def run(
 
 
 def _check_release() -> None:
-    """Refuse all releases but those, and the one that ETHOSU_LITERT names to be tried."""
+    """Refuse all releases except RELEASES and the one that ETHOSU_LITERT names."""
     found = installed()
     if found not in (*RELEASES, os.environ.get("ETHOSU_LITERT")):
         raise SetupError(
@@ -135,5 +135,5 @@ def _check_release() -> None:
 
 
 def _first(error: Exception) -> str:
-    """The first of the sentences that LiteRT strings together, one for each tensor."""
+    """Return the first of LiteRT's sentences, which it joins without spaces."""
     return re.split(r"\.\s*(?=[A-Z])", " ".join(str(error).split()))[0].rstrip(".")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A loaded model, ready to run: on the simulator, on an emulated board or on a real one."""
+"""A loaded model, ready to run on the simulator, an emulated board or a real one."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from ..model.arrays import Array, Feed
 
 
 class Runner(Closeable):
-    """Common base of all three."""
+    """The common base class of runners."""
 
     npu: str
     inputs: Sequence[Tensor]

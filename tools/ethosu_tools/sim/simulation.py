@@ -22,7 +22,7 @@ _TIMEOUT_MS = 10_000
 
 
 def outputs(model: ModelFile, steps: Sequence[Sequence[Array]]) -> list[list[Array]]:
-    """The outputs of a compiled model for the inputs of each step."""
+    """Run a compiled model on the inputs of each step."""
     with Simulation(model) as simulation:
         return [simulation.step(step) for step in steps]
 
@@ -56,7 +56,7 @@ class Simulation(NativeModel):
         super().__init__(simulator, model, npu, verify=verify, data=data)
 
     def observe(self, observer: Callable[[Operation], None] | None) -> None:
-        """Call `observer` after each operation of the NPU, which waits for it; None removes it.
+        """Call `observer` after each operation of the NPU, which waits meanwhile; None removes it.
 
         Within the call, `feature_map` returns what the operation has written.
         """
@@ -75,7 +75,7 @@ class Simulation(NativeModel):
     def assume(self, memories: Sequence[Mapping[str, int]]) -> None:
         """Set memory parameters for the cycle estimate; by default memory has no latency.
 
-        Each has the fields of struct npu_memory of npu_sim.h.
+        Each memory has the fields of struct npu_memory of npu_sim.h.
         """
         table = ffi().new("struct npu_memory[]", [dict(each) for each in memories])
         if not self._library.sim_host_memories(self._index, table, len(memories)):
@@ -96,7 +96,7 @@ class Simulation(NativeModel):
 
     @property
     def cycles(self) -> int:
-        """Estimated NPU cycles of the last inference."""
+        """Return the estimated NPU cycles of the last inference."""
         return int(self._library.sim_host_cycles(self._index))
 
     @classmethod

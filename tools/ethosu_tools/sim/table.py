@@ -19,12 +19,12 @@ from ..model.debug_table import Entry
 from .simulation import Simulation
 from .trace import Costs, Operation
 
-# Region in which the command stream is counted, as in the simulator: the constants.
+# Reads of the command stream count for the region of the constants, as in the simulator.
 _COMMANDS = 0
 _REGIONS = 8
 _COPY = "NPU_OP_DMA_START"
 
-# Each memory, with its regions as bits.
+# Each memory with its regions as bits.
 Memories = Sequence[tuple[Memory, int]]
 
 
@@ -50,12 +50,12 @@ class Layer:
 
     @property
     def on_npu(self) -> bool:
-        """Whether it runs on the NPU."""
+        """Whether the layer runs on the NPU."""
         return self.stream is not None
 
     @property
     def bound(self) -> str:
-        """The unit that bounds most of its cycles."""
+        """The unit that bounds most of the layer's cycles."""
         return self.bounds.most_common(1)[0][0] if self.bounds else ""
 
     @property
@@ -99,18 +99,18 @@ class Names:
             self._streams.setdefault(entry.npu_operator, []).append(entry)
 
     def find(self, stream: int, offset: int) -> str | None:
-        """The operator of the command at this offset; None if no table names it."""
+        """Find the operator of the command at this offset; None if no table names it."""
         entries = self._streams.get(stream, [])
         at = bisect_left(entries, offset, key=lambda entry: entry.end)
         return entries[at].name if at < len(entries) else None
 
     def find_all(self, offset: int) -> list[tuple[int, str]]:
-        """The operator at this offset in each stream that is long enough."""
+        """Find the operator at this offset in each stream that is long enough."""
         pairs = ((stream, self.find(stream, offset)) for stream in sorted(self._streams))
         return [(stream, name) for stream, name in pairs if name]
 
     def of(self, operations: Sequence[Operation]) -> list[str]:
-        """A name for each operation; without a table, its type and position.
+        """Name each operation; without a table, by its type and position.
 
         Copies, such as those of weights, are attributed to the operation that follows them.
         """
@@ -139,7 +139,7 @@ def record(
     inputs: Sequence[arrays.Array] | None = None,
     maps: dict[str, arrays.Array] | None = None,
 ) -> list[Operation]:
-    """The operations of one inference, by default with random inputs and memory without latency.
+    """Record one inference's operations; by default, inputs are random and memory has no latency.
 
     `maps` gets the output of each operation that leaves the NPU, under its number.
     """
@@ -159,7 +159,7 @@ def record(
 
 
 def with_streams(operations: Iterable[Operation]) -> Iterator[tuple[int, Operation]]:
-    """Each operation with the number of its command stream."""
+    """Yield each operation with the number of its command stream."""
     stream = -1
     for operation in operations:
         stream += operation.index == 0
@@ -167,7 +167,7 @@ def with_streams(operations: Iterable[Operation]) -> Iterator[tuple[int, Operati
 
 
 def rows(operations: Iterable[Operation], memories: Memories = ()) -> list[Layer]:
-    """One row per operation."""
+    """Make one row per operation."""
     return [
         _row(number, stream, operation, memories)
         for number, (stream, operation) in enumerate(with_streams(operations))
@@ -177,7 +177,7 @@ def rows(operations: Iterable[Operation], memories: Memories = ()) -> list[Layer
 def by_operator(
     compiled: Model, operations: Sequence[Operation], memories: Memories = ()
 ) -> list[Layer]:
-    """One row per operator of the model in execution order, including the CPU's."""
+    """Make one row per operator in execution order, including the CPU's."""
     file = ModelFile.of(compiled)
     names = Names(file)
     calls: dict[int | None, dict[str, Layer]] = {}
@@ -190,7 +190,7 @@ def by_operator(
 
 
 def total(layers: Iterable[Layer]) -> Layer:
-    """The sum of all rows."""
+    """Sum up all rows."""
     result = Layer("total")
     for layer in layers:
         result.add(layer)
@@ -198,7 +198,7 @@ def total(layers: Iterable[Layer]) -> Layer:
 
 
 def _operators(file: ModelFile, names: Names) -> Iterator[tuple[str, int | None]]:
-    """The operators of a compiled model, and the command stream of NPU operators."""
+    """List the operators of a compiled model, and the command streams of NPU operators."""
     if names.is_program:
         description = file.description
         yield from (("", stream) for stream, _ in enumerate(description.npu_operators))
@@ -237,7 +237,7 @@ def _row(number: int, stream: int, operation: Operation, memories: Memories) -> 
 
 
 def _busy(costs: Costs, memories: Sequence[str]) -> Counter[str]:
-    """Cycles of each unit, by display name."""
+    """Return the cycles of each unit, by display name."""
     return Counter(
         {
             "MAC": costs.mac,

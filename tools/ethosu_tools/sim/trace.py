@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """NPU operations of an inference, their feature maps and memory traffic.
 
-`Simulation.observe` (sim.py) passes them to its observer one at a time.
+`Simulation.observe` (simulation.py) passes the operations to its observer one at a time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BITS = {33: "AND", 34: "OR", 35: "XOR", 36: "NOT", 42: "AND_NOT"}
 
 MEMORIES = 4  # NPU_MEMORIES of npu_sim.h
 
-# Modes of operations that have them: the parameter of the command.
+# Names of operation modes by the command's parameter, for commands that have modes.
 MODES: dict[str, dict[int, str]] = {
     "NPU_OP_CONV": {1: "MATMUL"},
     "NPU_OP_POOL": dict(enumerate(_POOL)),
@@ -32,7 +32,7 @@ MODES: dict[str, dict[int, str]] = {
 
 
 def _values(raw: Any) -> dict[str, Any]:
-    """Fields of a C structure by name; arrays as tuples."""
+    """Return the fields of a C structure by name; arrays as tuples."""
     values = {name: getattr(raw, name) for name in dir(raw)}
     arrays = {
         name
@@ -79,7 +79,7 @@ class FeatureMap:
         return np.dtype(self.dtype).itemsize
 
     def offsets(self) -> np.ndarray:
-        """Byte offset of each value in the region, [height, width, depth]."""
+        """Return the byte offset of each value in the region, [height, width, depth]."""
         if self.chained:
             raise InputError("a chained feature map never leaves the NPU")
         height, width, depth = self.shape
@@ -156,7 +156,7 @@ class Operation:
 
     @property
     def mode(self) -> str | None:
-        """Name of the operation's mode; None if it has no modes."""
+        """Name of the operation's mode; None if it has none."""
         return MODES.get(self.name, {}).get(self.param)
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The boards of a test run, real and emulated: which are in use, and which have failed.
+"""Manages the boards of a test run, real and emulated: which are in use, and which have failed.
 
 The README explains the file of a pool.
 Without a pool, or with "qemu" as the only entry, each worker of a run has separate emulated boards.
@@ -23,7 +23,7 @@ from ..link.board import Board, open_board
 
 QEMU = "qemu"
 _POLL_S = 0.05
-# Identifies a board; stock firmware has no module `ethosu`.
+# This code identifies a board; stock firmware has no module `ethosu`.
 _ASK = """\
 import os
 try:
@@ -45,7 +45,7 @@ class NoSuchBoardError(InputError):
 
 @dataclass(frozen=True)
 class Needs:
-    """Requirements of a test; None, and no tags: any board."""
+    """Requirements of a test; None and no tags accept any board."""
 
     npu: str | None = None
     board: str | None = None
@@ -69,17 +69,17 @@ class Place:
 
     @property
     def title(self) -> str:
-        """Its name in reports."""
+        """The place's name in reports."""
         return self.name or (self.port if self.is_real else self._facts.name)
 
     @property
     def is_real(self) -> bool:
-        """Whether it is a real board."""
+        """Whether the place is a real board."""
         return self.port != QEMU
 
     @property
     def locked(self) -> str:
-        """Name of the lock that its user holds; "" if each worker has its own board."""
+        """Name of the lock that the place's user holds; "" if each worker has its own board."""
         return self.port if self.is_real else self.lock
 
     @property
@@ -87,7 +87,7 @@ class Place:
         return boards.chosen(self.board)
 
     def fits(self, needs: Needs) -> bool:
-        """Whether it may meet these requirements; the NPU of a real board may be still unknown."""
+        """Whether the place may meet the needs; a real board's NPU may be unknown yet."""
         board = self.board if self.is_real else self._facts.name
         if not needs.tags <= self.tags or (needs.board and needs.board != board):
             return False
@@ -97,7 +97,7 @@ class Place:
 
     @property
     def own_npu(self) -> str | None:
-        """Its declared NPU; an emulated board may get another one for a test."""
+        """The declared NPU; an emulated board may get another one for a test."""
         return self.npu or (None if self.is_real else self._facts.npus[0])
 
 
@@ -105,7 +105,7 @@ class Taken:
     """A board in use by this process."""
 
     def __init__(self, place: Place, npu: str | None) -> None:
-        """Open or start it, and identify it."""
+        """Open or start the board, and identify it."""
         self.place = place
         with ExitStack() as opened:
             self._lock = Lock(place.lock, place.title) if place.lock else None
@@ -118,16 +118,16 @@ class Taken:
             self.close = opened.pop_all().close
 
     def is_awaited(self) -> bool:
-        """Whether another worker of this pytest run is waiting for it."""
+        """Whether another worker of this pytest run is waiting for the board."""
         return self._lock.is_awaited() if self._lock else self.board.is_awaited()
 
     def fits(self, needs: Needs) -> bool:
-        """Whether it meets these requirements; by default, an emulated board needs its own NPU."""
+        """Whether the board meets the needs; by default, an emulated one must have its own NPU."""
         npu = needs.npu or (None if self.place.is_real else self.place.own_npu)
         return self.place.fits(needs) and (npu is None or npu in self.npus)
 
     def revive(self) -> None:
-        """Restart its interpreter; BoardError if it does not respond."""
+        """Restart the board's interpreter; BoardError if it does not respond."""
         try:
             self.board.soft_reset()
         except BoardError:
@@ -144,13 +144,13 @@ class Pool:
         """`wait`: seconds to wait for other users; workers of the same run always wait."""
         self.places = tuple(places)
         self.excluded: dict[str, str] = {}
-        self._told: set[str] = set()  # whose reason is in an error
+        self._told: set[str] = set()  # boards whose reason an error has named
         self._wait = wait
         self._npus: dict[Place, list[str]] = {}
         self._taken: list[Taken] = []
 
     def use(self, needs: Sequence[Needs]) -> list[Taken]:
-        """Boards for a test, one per entry of `needs`; those of the last test, if they fit."""
+        """Take boards for a test, one per entry of `needs`; keep the last test's if they fit."""
         kept = [taken for taken in self._taken if not taken.is_awaited() and self._alive(taken)]
         if len(kept) != len(needs) or not all(map(Taken.fits, kept, needs)):
             self.release()
@@ -171,7 +171,7 @@ class Pool:
         self.excluded[place.title] = reason
 
     def summary(self) -> dict[str, str]:
-        """Why boards were excluded; what they sent only if no error has shown it."""
+        """Return why boards were excluded, with their output if no error has shown it."""
         return {
             title: reason.partition("; it sent: ")[0] if title in self._told else reason
             for title, reason in self.excluded.items()
@@ -189,7 +189,7 @@ class Pool:
         return True
 
     def _take_all(self, needs: Sequence[Needs]) -> list[Taken]:
-        """Take all boards or none, so that no worker holds one while it waits for another one."""
+        """Take all boards or none, so that no worker holds one while waiting for another."""
         start = time.monotonic()
         while True:
             with ExitStack() as stack:
@@ -220,7 +220,7 @@ class Pool:
             time.sleep(_POLL_S)
 
     def _take(self, need: Needs, held: Sequence[Taken], locked: list[LockedError]) -> Taken | None:
-        """The first available board; None if all are in use."""
+        """Take the first available board; None if all are in use."""
         used = {taken.place for taken in held if taken.place.locked}
         places = [place for place in self._candidates(need) if place not in used]
         for place in sorted(places, key=lambda place: not self._has(place, need.npu)):
@@ -253,7 +253,7 @@ class Pool:
         raise self._reason(need)
 
     def _has(self, place: Place, npu: str | None) -> bool:
-        """Whether this is the NPU of the place, as far as known."""
+        """Whether the place has this NPU, as far as known."""
         known = self._npus.get(place) if place.is_real else None
         return npu is None or npu in (known or [place.own_npu or ""])
 
@@ -265,7 +265,7 @@ class Pool:
                 yield place
 
     def _reason(self, need: Needs) -> BoardError | NoSuchBoardError:
-        """The reason why no board is available for a test."""
+        """Return the reason why no board is available for a test."""
         titles = [place.title for place in self.places if place.fits(need)]
         if excluded := [title for title in titles if title in self.excluded]:
             self._told.update(excluded)
@@ -289,9 +289,9 @@ def _list(npus: Sequence[str]) -> str:
 
 
 def expanded(places: Sequence[Place], run: str) -> list[Place]:
-    """Expand entries of an add-on, such as labgrid, to one place each; their tags are KEY=VALUE.
+    """Expand entries of an add-on, such as labgrid, to places, with tags KEY=VALUE.
 
-    If the result has several places, an emulated one has one user at a time in this `run`.
+    If there are several places, an emulated one has one user at a time in this `run`.
     """
     expansions = [expansion for place in places for expansion in _expanded(place)]
     if len(expansions) == 1:

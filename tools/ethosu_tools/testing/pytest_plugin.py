@@ -201,7 +201,7 @@ def _pool(request: pytest.FixtureRequest) -> "Iterator[Pool]":
 
 @pytest.fixture(scope="session")
 def board_npu(request: pytest.FixtureRequest) -> str:
-    """NPU of the board under test, in Vela's spelling; for a pool, of this worker's first board."""
+    """Return the NPU under test, in Vela's spelling; for a pool, of this worker's first board."""
     from .. import boards
     from .pool import Needs
 
@@ -217,14 +217,14 @@ def board_npu(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def boards(request: pytest.FixtureRequest, board_npu: str) -> "list[Board]":
-    """A list of boards, after a soft reset; their number is `--ethosu-count` or from the mark."""
+    """Return boards after a soft reset; their number is `--ethosu-count` or from the mark."""
     count = _mark(request).get("count", request.config.getoption("--ethosu-count"))
     return _boards_of_test(request, count)
 
 
 @pytest.fixture
 def board(request: pytest.FixtureRequest, board_npu: str) -> "Board":
-    """A board after a soft reset, at its raw REPL."""
+    """Return a board after a soft reset, at its raw REPL."""
     return _boards_of_test(request, 1)[0]
 
 
@@ -247,7 +247,7 @@ def firmware_run(board_npu: str) -> "Callable[..., Ended]":
 
 @pytest.fixture
 def board_port(request: pytest.FixtureRequest, _pool: "Pool") -> "Iterator[str]":
-    """Port of a board, for a program that opens the port itself."""
+    """Return a board's port, for a program that opens the port itself."""
     (board,) = _boards_of_test(request, 1)
     with board.lent() as port:
         yield port

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reports of the pytest plugin: output of the boards of a failed test, and boards that failed.
+"""Reports output of the boards of a failed test, and boards that failed.
 
 The output becomes part of the failure's text, which the terminal, JUnit XML and the workers of
 pytest-xdist all pass on.
@@ -59,7 +59,7 @@ def record_excluded(config: pytest.Config, excluded: Mapping[str, str]) -> None:
 
 
 class Reporter:
-    """Hooks of the report."""
+    """Pytest's hooks for the report."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

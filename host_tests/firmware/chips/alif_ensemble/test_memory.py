@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Properties specific to Alif Ensemble boards, on both cores: MRAM, aliases of TCM."""
+"""Tests MRAM and aliases of TCM, which only Alif Ensemble boards have, on both cores."""
 
 import struct
 from collections.abc import Iterator
@@ -20,19 +20,19 @@ E8 = "ALIF_ENSEMBLE_E8-M55_HP"
 # An unused part of the DTCM, and the DTCM's address for bus masters.
 FREE = 0x20030000
 ON_BUS = {"M55_HP": 0x50800000, "M55_HE": 0x58800000}
-# With the memory protection unit off, which otherwise blocks stray stores to MRAM.
+# Switches the memory protection unit off, which blocks stray stores to MRAM.
 UNPROTECTED = "import machine\nmachine.mem32[0xE000ED94] = 0\n"
 
 
 @pytest.fixture(scope="module", params=BOARDS)
 def alif(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
-    """Each core in turn."""
+    """Return each core in turn."""
     with QemuBoard(Machine(emulated(request.param))) as board:
         yield board
 
 
 def disk(board: QemuBoard) -> int:
-    """An address in the board's disk, past the area used by a fresh file system."""
+    """Return an address in the board's disk, past the area used by a fresh file system."""
     core = board.machine.board.name.partition("-")[2]
     return {"M55_HP": 0x804F0000, "M55_HE": 0x80570000}[core]
 
@@ -48,7 +48,7 @@ def test_a_store_of_a_partial_line_is_lost(alif):
 
 
 LOST = "mram cannot be written while the CPU executes code from it: the line at"
-# Stores to a line by Python, whose interpreter is in MRAM.
+# Python stores to a line; its interpreter is in MRAM.
 STORES = "for i in range(4): machine.mem32[{place} + 4 * i] = i + 7"
 
 
@@ -60,7 +60,7 @@ def test_the_stores_of_a_line_arrive_together():
 
 
 def test_code_in_mram_cannot_write_it(alif):
-    """On the first revision of the E7: Alif's Driver_MRAM.c, MRAM_write()."""
+    """On the E7's first revision, code in MRAM cannot write MRAM (Driver_MRAM.c, MRAM_write())."""
     place = disk(alif) + 0x1000
     old = alif.eval(f"[machine.mem32[{place} + 4 * i] for i in range(4)]")
     alif.exec(UNPROTECTED + STORES.format(place=place))
@@ -69,7 +69,7 @@ def test_code_in_mram_cannot_write_it(alif):
 
 
 def test_the_firmware_writes_mram_by_code_outside_it(alif):
-    """The image's write_lines() is not in MRAM, and a file arrives."""
+    """The firmware's write_lines() runs outside of MRAM, so a file can be written."""
     image = firmware_image.of(alif.machine.board.name)
     assert image.symbol("write_lines") & ~1 in range(0x0003FC00, 0x00040000)
     data, before = bytes(range(256)) * 20, alif.machine.log().count(LOST)
@@ -105,12 +105,12 @@ def model(alif, compiled, small_models) -> Path:
 
 
 def test_scratch_in_dtcm(alif, model):
-    """The CPU's address is not mapped for the NPU; the board's table has the alias."""
+    """The NPU does not see DTCM at the CPU's address, so the board's table needs the alias."""
     assert scratch_in_dtcm(alif, model) == "nothing"
 
 
 def without_alias(board: str, copy: Path) -> Path:
-    """The board's image with a table that lacks the DTCM's npu_address."""
+    """Make an image whose table lacks the DTCM's npu_address."""
     image = bytearray(paths.firmware(board).read_bytes())
     alias = struct.pack("<Q", ON_BUS[board.partition("-")[2]])
     start = image.find(struct.pack("<I", 0x20000000))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which port of an NPU reaches which memory: through another one, a model is a bus error."""
+"""Each memory needs the right port of the NPU; through another, a model gives a bus error."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,7 @@ def model(compiled: Callable[..., Path], small_models: dict[str, Path]) -> Calla
 
 
 def without_port(name: str, memory: str, copy: Path) -> Path:
-    """The image, in which the row of a memory names no port."""
+    """Make an image in which the row of a memory names no port."""
     sharing.make("firmware", f"BOARD={name}")
     rows = [row.name for row in firmware_image.of(name).memories]
     word, image = ROW * rows.index(memory) + WORD, paths.firmware(name)
@@ -49,7 +49,7 @@ def without_port(name: str, memory: str, copy: Path) -> Path:
     ids=["M1 of an E7 does not reach MRAM", "EXT of an E8 does not reach SRAM"],
 )
 def test_the_default_port_does_not_reach_it(tmp_path, example, model, name, npu, memory, place):
-    """The driver's default is M1, or EXT, for weights and command streams."""
+    """The driver's default port, M1 or EXT, does not reach it: the board's table must name one."""
     image = without_port(name, memory, tmp_path / "firmware.elf")
     for firmware, answer in ((None, "True"), (image, "OSError 5 ")):
         machine = Machine(
@@ -74,7 +74,7 @@ def test_both_npus_of_an_e8_run_models_from_mram_and_sram(example, model):
 
 
 def test_the_shared_npu_needs_its_clock():
-    """Bit ZAPHOD of CLK_ENA, which is off in the emulator after a reset: the firmware sets it."""
+    """The firmware must set bit ZAPHOD of CLK_ENA, which the emulator clears at reset."""
     with QemuBoard(Machine(emulated(E8))) as board:
         board.exec(
             "from machine import mem32\nclocks, first = mem32[0x1A602014], mem32[0x49042000]"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memories and devices that are off: which are used, and what happens if one is."""
+"""The firmware uses no memory or device that is off; such an access faults."""
 
 import tomllib
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from host_tests.kit import sharing
 from host_tests.kit.board_models import raised
 
 HP, HE = "ALIF_ENSEMBLE_E7-M55_HP", "ALIF_ENSEMBLE_E7-M55_HE"
-# A memory that the Secure Enclave switches on if it is asked to.
+# The Secure Enclave switches this memory on, on request.
 SRAM8 = 0x63200000
 CLOCKS, SRAM1_CLOCK, SRAM1 = 0x1A602014, 1 << 28, 0x08000000
 FORCE = 0x4902F000
@@ -25,7 +25,7 @@ UNPROTECTED = "from machine import mem32\nmem32[0xE000ED94] = 0\n"
 
 
 def never_on(repo, name: str, changes: dict[str, Any] | None = None) -> set[str]:
-    """Memories that the firmware uses and nothing that it does switches on, by their names."""
+    """Return memories that the firmware uses but never switches on, by name."""
     folder, _, variant = name.partition("-")
     table = files.read(repo, repo / "boards" / folder / files.FILE)
     table = files.over(files.choose(table, variant), changes or {})
@@ -53,7 +53,7 @@ def test_the_heap_in_such_a_memory_is_found(repo):
 
 
 def test_the_two_cores_share_no_memory(repo):
-    """Both images can run: nothing but the registers, and MRAM that neither writes."""
+    """Both images can run at the same time: they share only registers and read-only MRAM."""
     used = []
     for name in (HP, HE):
         table = files.read(repo, repo / "boards/ALIF_ENSEMBLE_E7" / files.FILE)
@@ -69,13 +69,13 @@ def test_the_two_cores_share_no_memory(repo):
 
 @pytest.fixture
 def cores(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
-    """A board that the test breaks."""
+    """Return a board that the test breaks."""
     with QemuBoard(Machine(emulated(request.param, coherence="off"))) as board:
         yield board
 
 
 def dies(board: QemuBoard, code: str) -> str:
-    """The emulator's log after code that ends in a fault report."""
+    """Run code that ends in a fault report; returns the emulator's log."""
     with pytest.raises(BoardError):
         board.exec(code, timeout=0.5)
     return board.machine.log()
@@ -127,10 +127,10 @@ def test_the_uart_needs_the_forced_clocks(cores, bit):
     assert cores.eval(f"__import__('machine').mem32[{FORCE}] >> 30 & 3") == 3
     code = f"from machine import mem32\nmem32[{FORCE}] ^= {1 << bit}\nmem32[{{}}]"
     uart = {HP: 0x4901C000, HE: 0x4901A000}[cores.machine.board.name]
-    assert "Lockup" in dies(cores, code.format(uart))  # of the fault report, too
+    assert "Lockup" in dies(cores, code.format(uart))  # the fault report faults, too
 
 
 def test_the_table_has_reset_values(repo):
-    """The SVD's: both SRAMs have their clock."""
+    """The emulator's reset values are those of the SVD, in which both SRAMs have their clock."""
     file = tomllib.loads((repo / "tools/qemu_plugin/boards/alif_ensemble.toml").read_text())
     assert file["after_reset"][f"{CLOCKS:#010X}".replace("X", "x")] & SRAM1_CLOCK

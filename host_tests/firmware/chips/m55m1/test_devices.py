@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The emulated chip's devices behave like the real ones: locks, clocks, flash, UART, DMA."""
+"""The emulated locks, clocks, flash, UART and DMA behave like the chip's."""
 
 from collections.abc import Iterator
 
@@ -57,7 +57,7 @@ def transfer(size, source=at, target=at + 64, control=0x200200, attributes=0xF0A
 
 @pytest.fixture(scope="module")
 def chip(each_qemu: None) -> Iterator[QemuBoard]:
-    """The board on each QEMU, with instruction-based time."""
+    """Return the board on each QEMU, with instruction-based time."""
     with QemuBoard(Machine(emulated(BOARD, coherence="off"), repeatable=True)) as board:
         board.exec(HELPERS)
         yield board
@@ -82,7 +82,7 @@ def test_protected_registers_are_locked_until_the_key_is_written(chip):
 
 
 def test_the_core_runs_at_the_speed_that_was_set(chip):
-    """220 MHz from the firmware's PLL, 12 MHz directly from the oscillator; SysTick follows."""
+    """SysTick follows the clock: 220 MHz from the PLL, 12 MHz directly from the oscillator."""
     chip.exec(
         "fast = tick_cost()\nunlock()\nmem32[CLK + 0x400] = 0\nslow = tick_cost()\n"
         "mem32[CLK + 0x400] = 4\nkeys(0)"
@@ -96,12 +96,12 @@ def test_settings_of_a_running_pll_are_ignored(chip):
 
 
 def test_the_extension_unit_stays_on(chip):
-    """CPDLPSTATE.ELPSTATE is 1, on without a clock: OFF after a reset, which costs time."""
+    """The firmware sets CPDLPSTATE.ELPSTATE to 1, since the reset value, OFF, costs time."""
     assert chip.eval("mem32[0xE001E300]") == 0x313
 
 
-# A register with a device's clock enable, the value without it, and an address of the device.
-# Without the UART's clock the fault report causes a fault, too.
+# A register with a device's clock enable, its value with the clock off, and an address of the
+# device. Without the UART's clock, the fault report causes a fault, too.
 CLOCKED = {
     "NPU": (0x4000128C, 0, 0x40003000),
     "DMA": (0x40001240, 0, 0x40004FC8),
@@ -175,7 +175,7 @@ def test_the_unique_id_is_the_chips(chip):
 
 
 def test_the_prompt_is_on_the_uart():
-    """More bytes than its FIFO can hold, in both directions."""
+    """No byte is lost in either direction, beyond the size of the FIFO."""
     data = bytes(range(256)) * 16
     with QemuBoard(Machine(emulated(BOARD, console="uart"))) as board:
         board.write_file("/bytes", data)
@@ -200,7 +200,7 @@ def test_a_uart_that_is_set_up_wrongly_loses_bytes(chip, register, value, reason
 
 
 def test_uart_interrupts_follow_what_is_enabled(chip):
-    """Nothing was received, everything has been sent."""
+    """When nothing is left to send, the UART interrupts only if that interrupt is enabled."""
     chip.exec(
         "before = mem32[UART + 4]\nirq = machine.disable_irq()\nnone = mem32[UART + 0x1C]\n"
         "mem32[UART + 4] = 3\nboth = mem32[UART + 0x1C]\nmem32[UART + 4] = before\n"

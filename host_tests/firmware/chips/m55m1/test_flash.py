@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The ROM file system and / in the chip's flash: erased, programmed, read back."""
+"""The ROM file system and / are erased, programmed and read back in the chip's flash."""
 
 import os
 import struct
@@ -24,7 +24,7 @@ NEW = {"a.bin": bytes(range(250, 0, -1)) * 90}
 
 @pytest.fixture(params=["off", "strict"])
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
-    """With and without a data cache, which is not coherent with the flash controller."""
+    """Start the board with and without a data cache, which the flash controller bypasses."""
     with Machine(emulated(BOARD, coherence=request.param)) as machine:
         yield machine
 
@@ -63,7 +63,7 @@ OR = ~(0x45564F4D ^ 0x8000 ^ 64 << 1) & 0xFFFFFFFF
 
 @pytest.mark.parametrize("check", [zlib.crc32(RECORD), OR], ids=["CRC", "exclusive or"])
 def test_a_journal_is_valid_only_with_its_crc(machine, check):
-    """An XOR of its words would miss two wrong bits."""
+    """Two wrong bits make a journal invalid; an XOR of its words would miss them."""
     new = romfs.build({"b.txt": b"moved"}).ljust(64)
     start, size = machine.board.romfs.start, machine.board.romfs.size
     deploy(machine.port, OLD)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The flash has a clock while the CPU sleeps, so that NPU and DMA controller can read it."""
+"""NPU and DMA controller can read the flash while the CPU sleeps: its clock stays on."""
 
 from collections.abc import Callable, Iterator
 
@@ -29,7 +29,7 @@ def errors():
 
 @pytest.fixture(scope="module", params=[False, True], ids=["host's time", "instructions' time"])
 def board(request: pytest.FixtureRequest, proven: Callable[[str], bytes]) -> Iterator[QemuBoard]:
-    """The board with a model in its flash."""
+    """Return the board with a model in its flash."""
     image = romfs.build({"m.tflite": proven("ethos-u55-256")})
     machine = Machine(emulated(BOARD), romfs=image, repeatable=request.param)
     with QemuBoard(machine) as board:
@@ -43,7 +43,7 @@ def test_npu_and_dma_read_the_flash_while_the_cpu_sleeps(board):
 
 
 def test_without_its_clock_the_npu_gets_a_bus_error(board):
-    """As a chip would: nothing answers. With the clock on again, the same model is exact."""
+    """Without its clock, the flash does not answer; with the clock, the same model is exact."""
     board.exec("idle_clock(0)")
     assert "bus error" in raised(board, "m.selftest()")
     assert "FLASH has no clock while the CPU sleeps" in board.machine.log()

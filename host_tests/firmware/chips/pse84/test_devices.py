@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The emulated DataWire controller: descriptors that it refuses, by the cause that it reports."""
+"""The emulated DataWire controller refuses wrong descriptors and reports the cause."""
 
 from collections.abc import Iterator
 
@@ -36,7 +36,7 @@ def transfer(control=COPY, source=source, target=target, x=row, y=0, next=0, poi
 
 @pytest.fixture(scope="module")
 def chip(emulator_only: None) -> Iterator[QemuBoard]:
-    """The board, whose CPU and bus masters see the same bytes."""
+    """Return the board, whose CPU and bus masters see the same bytes."""
     with QemuBoard(Machine(emulated(BOARD, coherence="off"), repeatable=True)) as board:
         board.exec(HELPERS)
         yield board
@@ -55,7 +55,7 @@ def test_a_descriptor_is_copied_and_the_channel_is_off(chip: QemuBoard) -> None:
         ("source=source + 2", 4),
         ("target=target + 2", 5),
         ("pointer=0", 6),
-        ("pointer=0x20000000", 8),  # DTCM, which bus masters see elsewhere
+        ("pointer=0x20000000", 8),  # DTCM has another address for bus masters
         ("control=COPY & ~(3 << 30)", 8),
         ("control=COPY & ~(3 << 6)", 8),
         ("next=at", 8),

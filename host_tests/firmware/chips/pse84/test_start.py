@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the chip needs from the start-up: variants of the image without it fail when emulated."""
+"""Images without a step of the start-up that the chip needs fail when emulated."""
 
 import shutil
 
@@ -24,7 +24,7 @@ BOARD_COMPANION_MS = 0
 
 @pytest.fixture
 def variant(emulator_only, repo, tmp_path):
-    """Builds a variant of the board's image."""
+    """Build a variant of the board's image."""
     folder = tmp_path / BOARD
     shutil.copytree(repo / "boards" / BOARD, folder)
     table = folder / files.FILE
@@ -38,7 +38,7 @@ def test_the_npu_is_non_secure_and_privileged():
 
 @pytest.mark.slow
 def test_a_secure_npu_gets_bus_errors(variant, compiled, small_models, example):
-    """The memories accept only non-secure accesses."""
+    """An NPU left secure cannot access memories, which accept only non-secure accesses."""
     model = compiled(small_models["small_cnn"], "ethos-u55-128")
     with QemuBoard(Machine(emulated(BOARD, firmware=variant("SECURE")))) as board:
         load(board, model)
@@ -48,9 +48,9 @@ def test_a_secure_npu_gets_bus_errors(variant, compiled, small_models, example):
 
 @pytest.mark.slow
 def test_without_the_wait_for_the_other_core_nothing_is_switched_on(variant):
-    """It has not opened the peripherals yet, so they ignore the start-up's writes.
+    """Until the other core has opened the peripherals, they ignore the start-up's writes.
 
-    Time is that of the instructions, or a busy host would make the start-up slow enough.
+    Time is based on instructions, since a busy host would slow the start-up enough to pass.
     """
     with QemuBoard(Machine(emulated(BOARD, firmware=variant("HASTY")), repeatable=True)) as board:
         board.exec("from machine import mem32")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The flash as memory: its controller maps it, once it is set up for reads that the chip knows."""
+"""The controller maps the flash as memory only if it is set up for reads of this chip."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,9 +13,9 @@ from host_tests.kit.board_models import raised
 
 BOARD = "GROVE_VISION_AI_V2"
 FLASH, ROM, MAPPING = 0x3A000000, 0x3A200000, 0x53070B00
-START = 0x53426B63  # "ckBS", of Himax's images
+START = 0x53426B63  # "ckBS", which begins Himax's images
 
-# Words of the flash, and the controller by hand: without the MPU, which has it read-only. The
+# Reads the flash and sets the controller directly, with the MPU off, which has it read-only. The
 # values are those of Himax's flash_dump(): swdflash.py.
 HELPERS = f"""
 import dma, ethosu, vfs
@@ -40,7 +40,7 @@ def by_hand(enable=1, **changes):
 
 @pytest.fixture(scope="module")
 def image(proven: Callable[[str], bytes]) -> bytes:
-    """A ROM image with a model that has its own test."""
+    """Make a ROM image with a model that has a self-test."""
     return romfs.build({"m.tflite": proven("ethos-u55-64")})
 
 
@@ -57,7 +57,7 @@ def board(emulator_only: None, image: bytes) -> Iterator[QemuBoard]:
 
 
 def is_used_in_place(board: QemuBoard) -> bool:
-    """The NPU reads a model's weights from the flash, and gives the reference's results."""
+    """Whether the NPU reads a model's weights from the flash, with the reference's results."""
     board.exec("import ethosu\nm = ethosu.Model('/rom/m.tflite')")
     copied = board.eval("m.info()['copied_bytes']")
     return bool(copied == 0 and board.eval("m.selftest()"))
@@ -92,7 +92,7 @@ def test_without_the_chip_s_quad_mode_two_lines_are_used(emulator_only, image):
 
 
 def test_a_flash_that_does_not_answer_is_no_rom(emulator_only, image):
-    """The prompt starts, and nobody takes the controller's registers for files."""
+    """If the flash does not answer, the prompt starts without /rom, not with register values."""
     with start(image, "flash.dead") as board:
         board.exec("import os, vfs")
         assert board.eval("'rom' in os.listdir('/')") is False
@@ -102,7 +102,7 @@ def test_a_flash_that_does_not_answer_is_no_rom(emulator_only, image):
 
 
 def test_before_it_is_mapped_there_are_registers(board):
-    """The emulator, as the chip: even where /rom would be."""
+    """Before it is mapped, the flash's addresses show registers, as on the chip."""
     board.exec(f"mem32[{MAPPING}] = 0")
     assert board.eval(f"[word(0x100), word({ROM - FLASH} + 0x100), word(8)]") == [0x6B, 0x6B, 1]
     board.exec(f"mem32[{MAPPING}] = 2")
@@ -113,14 +113,14 @@ def test_before_it_is_mapped_there_are_registers(board):
     "change",
     [
         "enable=0",
-        "x0=0x807",  # not the master
-        "x0=0x80800407",  # transmits
+        "x0=0x807",  # controller is not the master
+        "x0=0x80800407",  # controller transmits
         "x0=0x80400807",  # two lines for data, four in XIP_CTRL
-        "x0=0x80800907",  # phase of the clock
+        "x0=0x80800907",  # wrong phase of the clock
         "x14=3",
         "x14=0",
         "x100=0xEB",  # another instruction for bursts that wrap
-        "x100=0xEB, x104=0xEB",  # has its address on four lines
+        "x100=0xEB, x104=0xEB",  # which has its address on four lines
         "x104=0x0B, x100=0x0B",
         "x108=0x08410461",
         "x108=0x08410466",  # address on four lines
@@ -147,7 +147,7 @@ def test_another_setting_does_not_map_it(board, change):
     ],
 )
 def test_the_chip_s_other_instructions_map_it(board, change):
-    """Dual output, quad I/O, dual I/O: WB_25Q128JW_instruction_table.h."""
+    """Dual output, quad I/O and dual I/O reads map it (WB_25Q128JW_instruction_table.h)."""
     assert board.eval(f"by_hand({change})") == START
     assert board.eval("by_hand()") == START
 

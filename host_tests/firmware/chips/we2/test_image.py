@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Requirements of Himax's boot loader and image tool on the image."""
+"""The image meets the requirements of Himax's boot loader and image tool."""
 
 import shutil
 import struct
@@ -18,8 +18,8 @@ from host_tests.kit.firmware_image import Image
 
 NAME = "GROVE_VISION_AI_V2"
 VECTORS = 0x10000000
-# sec_mem_layout_one_sonly_bin.json of the tool, except the part of the SRAM where the boot
-# loader's second stage runs: start, size.
+# Start and size of memories in the tool's sec_mem_layout_one_sonly_bin.json, except the part of the
+# SRAM where the boot loader's second stage runs.
 LOADED = ((VECTORS, 0x40000), (0x30000000, 0x40000), (0x3404D000, 0x1B3000))
 LOAD = 1
 
@@ -45,7 +45,7 @@ def image() -> Path:
 
 
 def _sections(image: Path) -> list[Section]:
-    """All sections, in the order of their headers."""
+    """Return all sections, in the order of their headers."""
     lines = sharing.run(["arm-none-eabi-objdump", "-h", image]).splitlines()[5:]
     sections = []
     for first, second in zip(lines[::2], lines[1::2], strict=True):
@@ -69,7 +69,7 @@ def test_the_first_section_is_the_vector_table(image):
 
 
 def test_each_section_is_loaded_to_where_it_runs(image):
-    """The tool handles one address per section, and the boot loader copies it there."""
+    """Load and run addresses are equal, since the tool handles one address per section."""
     sections = _loaded(image)
     assert {".table", ".text", ".data"} <= {section.name for section in sections}
     for section in sections:
@@ -82,7 +82,7 @@ def test_each_section_is_loaded_to_where_it_runs(image):
 
 
 def test_the_sections_are_all_that_is_loaded(image):
-    """QEMU's loader takes segments, the boot loader sections: both load the same bytes."""
+    """QEMU loads segments and the boot loader sections, so both must have the same bytes."""
     elf = image.read_bytes()
     (start,) = struct.unpack_from("<I", elf, 28)
     size, count = struct.unpack_from("<HH", elf, 42)
@@ -100,7 +100,7 @@ def test_the_whole_image_fits_a_slot(image):
 
 
 def _reordered(image: Path, copy: Path, first: str) -> Path:
-    """A copy whose section headers begin with this section; all else is the same."""
+    """Make a copy whose section headers begin with this section."""
     names = [section.name for section in _sections(image)]
     elf = bytearray(image.read_bytes())
     (table,) = struct.unpack_from("<I", elf, 32)
@@ -120,7 +120,7 @@ def _start(image: Path) -> None:
 
 
 def test_an_image_with_another_first_section_stays_silent(image, tmp_path, each_qemu):
-    """The first section decides, even if all addresses and the entry are right."""
+    """An image whose first section is not the vector table does not start."""
     moved = _reordered(image, tmp_path / "firmware.elf", ".text")
     with pytest.raises(BoardError) as caught:
         _start(moved)
@@ -131,7 +131,7 @@ def test_an_image_with_another_first_section_stays_silent(image, tmp_path, each_
 
 @pytest.mark.slow
 def test_start_up_code_before_the_vectors_stays_silent(repo, tmp_path):
-    """A linker script with another order, all else as it should be."""
+    """An image in which start-up code precedes the vectors does not start."""
     folder = tmp_path / NAME
     shutil.copytree(repo / "boards" / NAME, folder)
     with (folder / "board.toml").open("a") as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Security of NPU, DMA0 and flash: what goes wrong without it, and that the start-up sets it."""
+"""The start-up must make NPU, DMA0 and flash secure; without that, they fail."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from host_tests.kit.board_models import raised
 
 BOARD = "GROVE_VISION_AI_V2"
 
-# A register, the bits that say "not secure", and those that the start-up leaves there.
+# A register, the bits that mean "not secure", and the bits that the start-up leaves set.
 NPU_REGISTERS = (0x53070884, 1 << 2, 0)  # SCU_APB2_PPC_CFG_NS
 DMA_REGISTERS = (0x53070858, 1 << 17, 1 << 1)  # SCU_AHB1M4_PPC_CFG_APNS
 FLASH = [
@@ -52,7 +52,7 @@ def set_bits(board: QemuBoard, where: tuple[int, int, int], on: bool) -> None:
 
 
 def test_the_start_up_makes_all_of_them_secure(board):
-    """In the state that the emulator has after a reset, each of these bits is wrong."""
+    """The start-up corrects each of these bits, which are wrong in the emulator after a reset."""
     for register, bits, left in (NPU_REGISTERS, DMA_REGISTERS, *FLASH, NPU_MASTER, DMA_MASTER):
         assert board.eval(f"mem32[{register}]") & (bits | left) == left, hex(register)
 
@@ -64,7 +64,7 @@ def test_npu_and_dma_work(board, proven):
 
 
 def test_an_npu_that_is_no_secure_master_gives_wrong_results_and_no_error(board, proven):
-    """So nothing but a comparison finds it."""
+    """Only a comparison of results finds an NPU that is no secure master."""
     board.write_file("/m.tflite", proven("ethos-u55-64"))
     set_bits(board, NPU_MASTER, True)
     assert "differs from the golden one" in raised(board, "ethosu.Model('/m.tflite').selftest()")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The state in which the first boot stage leaves the core. An emulated stage runs first."""
+"""The image starts in the state that the first boot stage, which is emulated, leaves."""
 
 import pytest
 from ethosu_tools.boards import files
@@ -18,7 +18,7 @@ PRIS = 1 << 14
 
 @pytest.fixture
 def leaves(repo) -> list[tuple[int, int]]:
-    """What the emulated stage writes: registers and values, in order."""
+    """Return registers and values that the emulated stage writes, in order."""
     program = sharing.script(repo / "tools/qemu_plugin/board_table.py")
     table = dict(program.tables(repo / "tools/qemu_plugin/boards"))[BOARD]
     return [(row["address"], row["value"]) for row in table["boot"]["leaves"]]
@@ -30,7 +30,7 @@ def read(board: QemuBoard, register: int) -> int:
 
 @pytest.mark.parametrize("coherence", ["off", "strict"])
 def test_the_start_up_changes_what_would_harm_it(emulator_only, each_qemu, leaves, coherence):
-    """The rest stays: non-secure regions, in which the firmware has nothing."""
+    """The start-up undoes what would do harm; it keeps non-secure regions, which it never uses."""
     left = dict(leaves)
     assert any(register in left for register in ITNS) and left[SCR]
     with QemuBoard(Machine(emulated(BOARD, coherence=coherence))) as board:
@@ -43,7 +43,7 @@ def test_the_start_up_changes_what_would_harm_it(emulator_only, each_qemu, leave
 
 
 def test_no_memory_of_the_board_is_in_a_non_secure_region(repo, leaves):
-    """The third region is only that of the SAU: the chip makes 0x50000000 secure all the same."""
+    """The SAU's third region has no effect: the chip makes 0x50000000 secure all the same."""
     bounds = [value for register, value in leaves if register in (SAU_RBAR, SAU_RLAR)]
     regions = [(first, last | 31) for first, last in zip(bounds[::2], bounds[1::2], strict=True)]
     assert len(regions) == 3 and regions.pop() == (0x40000000, 0xDFFFFFFF)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The simulated device, and a small model."""
+"""Fixtures: the simulated device, and a small model."""
 
 import pytest
 
@@ -9,12 +9,12 @@ from host_tests.modules.ethosu.accel.kernel import simulated
 
 @pytest.fixture
 def kernel():
-    """The device, with an Ethos-U65-256; a test must close everything it opens."""
+    """Return the device, with an Ethos-U65-256; a test must close everything it opens."""
     with simulated("ethos-u65-256") as kernel:
         yield kernel
 
 
 @pytest.fixture
 def case(small_models):
-    """A model, its inputs, and TFLite's results."""
+    """Return a model, its inputs, and TFLite's results."""
     return make_case(small_models["small_cnn"], 2, extremes=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kernel side of /dev/accel, in this process, for Python: tools/sim_accel/sim_accel.h."""
+"""Simulates the kernel side of /dev/accel in this process (tools/sim_accel/sim_accel.h)."""
 
 import contextlib
 import ctypes as c
@@ -41,18 +41,18 @@ class Kernel:
 
     @property
     def open_files(self) -> int:
-        """Number of open files."""
+        """Return the number of open files."""
         return int(self.library.sim_accel_open_files())
 
     @property
     def buffers(self) -> int:
-        """Number of buffers of all open files."""
+        """Return the number of buffers of all open files."""
         return int(self.library.sim_accel_buffers())
 
 
 @contextlib.contextmanager
 def simulated(npu: str) -> Iterator[Kernel]:
-    """The device with this NPU; everything that was opened must be closed at the end."""
+    """Simulate a device with this NPU; everything opened must be closed at the end."""
     sharing.make("tools/sim_accel")
     kernel = Kernel(sharing.BUILD / "sim_accel/libethosu_accel.so")
     kernel.set_up(npu)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Driver calls without the runtime: base pointers in any memory, checks before the kernel's."""
+"""Driver calls without the runtime take bases in any memory, and check before the kernel does."""
 
 import ctypes as c
 import struct
@@ -42,7 +42,7 @@ class Npu:
         )
 
     def run(self):
-        """Start, and wait."""
+        """Start the NPU, and wait."""
         assert self.library.ethosu_ext_start(self.handle, self.program, None) == 0
         return self.library.ethosu_ext_wait(self.handle, c.c_uint64(1000))
 
@@ -59,7 +59,7 @@ class Npu:
 
 
 class Call:
-    """The only NPU operator of a model, in memory that the NPU cannot access."""
+    """A model's only NPU operator, in memory that the NPU cannot access."""
 
     def __init__(self, compiled, source):
         (graph, *_) = tflite.parse(compiled(source, NPU).read_bytes())
@@ -90,7 +90,7 @@ class Call:
 
 @pytest.fixture
 def call(case, compiled):
-    """Its NPU operator."""
+    """Return the NPU operator of a model."""
     return Call(compiled, case.model)
 
 
@@ -156,7 +156,7 @@ def test_nothing_is_written_outside_of_what_the_stream_writes(npu, call):
 def test_the_driver_checks_before_the_kernel_does(kernel, npu, call, short):
     bases = call.bases
     bases[short] = bases[short][0], 16
-    kernel.fail(0x44, 5)  # the error if the kernel had received the stream
+    kernel.fail(0x44, 5)  # this error would show that the kernel got the stream
     assert npu.prepare(call.payload, bases) != 0
     assert f"of region {short}, which has 16 bytes" in npu.reason or "fast memory" in npu.reason
     kernel.fail(0, 0)

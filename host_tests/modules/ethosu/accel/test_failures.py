@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kernel errors, lost and late jobs: each gives one error message, and the next run is right.
+"""Kernel errors, lost and late jobs each give one error message, and the next run is right.
 
 ioctls by number: 0x40 query, 0x41 buffer, 0x42 wait, 0x43 offset of a buffer, 0x44
 stream, 0x45 submit.
@@ -27,13 +27,13 @@ LATE_MS = 30
 
 @pytest.fixture
 def model(kernel, case, compiled):
-    """That model on the device."""
+    """Load the small model on the device."""
     with Model(compiled(case.model, NPU), on="accel", timeout_ms=LATE_MS) as model:
         yield model
 
 
 def check(model, case):
-    """The model's result equals TFLite's."""
+    """Check that the model's result equals TFLite's."""
     assert_exact(case, map(model.predict, case.inputs))
 
 
@@ -53,7 +53,7 @@ def test_failures_to_open_are_reported(kernel, case, compiled, number, error, me
 
 
 def rows(repo) -> dict[int, tuple[str, str]]:
-    """Number, errno, and the message's first words without a field, of each error."""
+    """Return number, errno, and the message's first words before any field, of each error."""
     module = repo / "modules/ethosu"
     tables = module / "driver/include/ethosu_errors.def", module / "accel/accel_errors.def"
     table = "".join(path.read_text() for path in tables)
@@ -64,7 +64,7 @@ def rows(repo) -> dict[int, tuple[str, str]]:
 
 
 def test_errors_of_this_path_have_numbers_of_their_own(kernel, repo):
-    """So a new error of the driver changes none of them: the numbers are part of the interface."""
+    """Error numbers are part of the interface, so a new error of the driver must not shift them."""
     errors = rows(repo)
     own = sorted(number for number in errors if number >= FIRST)
     assert own and own == list(range(FIRST, FIRST + len(own)))
@@ -93,7 +93,7 @@ def test_a_stream_that_the_kernel_refuses(kernel, case, compiled):
 
 
 def resize() -> bytes:
-    """A graph for which Vela uses the RESIZE of Ethos-U85."""
+    """Make a graph for which Vela uses the RESIZE of Ethos-U85."""
     net = Net("resize", 1)
     x = net.input((1, 5, 5, 8))
     y = net._like(x, "resized", (1, 9, 7, 8))

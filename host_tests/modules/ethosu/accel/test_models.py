@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models through the kernel interface: no unnecessary copies, state, two at once."""
+"""Models run through the kernel interface without unnecessary copies, with state, in parallel."""
 
 import pytest
 from ethosu_tools.addons.linux.accel import AccelModel
@@ -18,7 +18,7 @@ def run(case, compiled):
 
 
 def weights(compiled):
-    """Bytes of the read-only data of all NPU operators, each counted once."""
+    """Count the read-only bytes of all NPU operators, shared ones once."""
     used = {
         (number, index, graph.tensors[index].size)
         for number, graph in enumerate(tflite.parse(compiled.read_bytes()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The front ends in C, compiled for this machine with ASan and UBSan."""
+"""Compiles the front ends in C for this machine with ASan and UBSan."""
 
 import subprocess
 from pathlib import Path
@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="module")
 def run(repo):
-    """Runs frontend.c: `run(data, kind, ...)` returns its bytes."""
+    """Run frontend.c: `run(data, kind, ...)` returns its output bytes."""
     source = repo / "modules/ethosu/audio"
     command = [
         *("gcc", "-std=gnu11", "-g1", "-O1", "-Wall", "-Wextra", "-Werror", "-Wshadow"),

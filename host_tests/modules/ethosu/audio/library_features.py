@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Features as third-party programs compute them, with the libraries they use.
+"""Computes features as third-party programs do, with the libraries they use.
 
-Needs a Python with tensorflow-cpu, librosa and tflite-micro: `library_features.py IN.npz OUT.npz
-[PREPROCESSOR]`. IN has samples by name; OUT has NAME/mfcc and NAME/log_mel of MLPerf Tiny, or,
+Usage: `library_features.py IN.npz OUT.npz [PREPROCESSOR]`, in a Python with tensorflow-cpu, librosa
+and tflite-micro. IN has samples by name; OUT has NAME/mfcc and NAME/log_mel of MLPerf Tiny, or,
 given TensorFlow Lite Micro's audio_preprocessor_float.tflite, NAME/micro of its Micro Speech
 example.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def mfcc(samples: np.ndarray) -> np.ndarray:
-    """As benchmark/training/keyword_spotting/get_dataset.py."""
+    """Compute MFCCs as benchmark/training/keyword_spotting/get_dataset.py does."""
     import tensorflow as tf
 
     gain = float(1 / max(1, samples.max()))
@@ -26,7 +26,7 @@ def mfcc(samples: np.ndarray) -> np.ndarray:
 
 
 def log_mel(samples: np.ndarray) -> np.ndarray:
-    """As benchmark/training/anomaly_detection/common.py, without the padded first and last rows."""
+    """Compute rows as benchmark/training/anomaly_detection/common.py does, without padded ones."""
     import librosa
 
     energies = librosa.feature.melspectrogram(
@@ -37,7 +37,7 @@ def log_mel(samples: np.ndarray) -> np.ndarray:
 
 
 def micro(samples: np.ndarray, preprocessor: str) -> np.ndarray:
-    """Features of 30 ms windows, 20 ms apart, computed by TensorFlow Lite Micro itself."""
+    """Let TensorFlow Lite Micro compute features of 30 ms windows, 20 ms apart."""
     from tflite_micro.python.tflite_micro import runtime
 
     interpreter = runtime.Interpreter.from_file(preprocessor)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Expected results of the front ends: pymicro-features, and the definitions in numpy.
+"""Computes the front ends' expected results: by pymicro-features, or by definition in NumPy.
 
 The scripts of MLPerf Tiny (get_dataset.py of the keyword benchmark, common.py of the anomaly
 benchmark) call tf.signal and librosa. `mfcc` and `log_mel` implement the documentation of these
@@ -18,16 +18,16 @@ from host_tests.kit import needs
 
 RATE = 16000
 # Tolerances of the single-precision front ends, against the definitions here and against results of
-# TensorFlow and librosa. The libraries' maximum error in sounds() is 0.023 of an MFCC
-# (a step of the keyword model's input is 0.58), 0.0021 and 0.059 dB.
+# TensorFlow and librosa. In sounds(), the libraries' own largest errors are 0.023 of an MFCC
+# (a step of the keyword model's input is 0.58), 0.0021 dB and 0.059 dB.
 MFCC_ERROR = 0.05
-# For bands within RANGE of the loudest one of their row, and for the others. Bands below FAINTEST
+# Limits for bands within RANGE of their row's loudest band, and for others. Bands below FAINTEST
 # contain only rounding errors of silence.
 DECIBEL_ERROR, FAINT_DECIBEL_ERROR, RANGE, FAINTEST = 0.01, 0.1, 80, -80
 
 
 def micro(samples):
-    """Rows of integers from pymicro-features, one per 10 ms."""
+    """Compute rows of integers by pymicro-features, one per 10 ms."""
     frontend, data, rows, at = MicroFrontend(), samples.tobytes(), [], 0
     while at + 320 <= len(data):
         result = frontend.process_samples(data[at : at + 320])
@@ -38,20 +38,20 @@ def micro(samples):
 
 
 def spectra(samples, window, fft, hop):
-    """Amplitudes of windows with the shape of a periodic Hann window."""
+    """Compute amplitudes of windows with the shape of a periodic Hann window."""
     shape = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(window) / window)
     starts = range(0, len(samples) - window + 1, hop)
     return np.abs([np.fft.rfft(samples[at : at + window] * shape, fft) for at in starts])
 
 
 def triangles(corners, places):
-    """Weight of each position in each triangle: up from corner i to i + 1, down to i + 2."""
+    """Return each position's weight in each triangle: up from corner i to i + 1, down to i + 2."""
     low, top, high = (corners[i : len(corners) - 2 + i, None] for i in range(3))
     return np.maximum(0, np.minimum((places - low) / (top - low), (high - places) / (high - top)))
 
 
 def mfcc(samples, hop=320, gain=1 / 32768):
-    """tf.signal: stft, linear_to_mel_weight_matrix, log, mfccs_from_log_mel_spectrograms."""
+    """Apply tf.signal's stft, linear_to_mel_weight_matrix, log, mfccs_from_log_mel_spectrograms."""
 
     def mel(hertz):
         return 1127 * np.log(1 + hertz / 700)
@@ -67,7 +67,7 @@ def mfcc(samples, hop=320, gain=1 / 32768):
 
 
 def log_mel(samples, hop=512, gain=1 / 32768):
-    """librosa.feature.melspectrogram (Slaney's scale, area 1) of squares, in decibels."""
+    """Apply librosa.feature.melspectrogram (Slaney's scale, area 1) to squares, in decibels."""
 
     def hertz(mel):
         return np.where(mel < 15, mel * 200 / 3, 1000 * 6.4 ** ((mel - 15) / 27))
@@ -81,7 +81,7 @@ def log_mel(samples, hop=512, gain=1 / 32768):
 
 
 def decibel_errors(rows, expected):
-    """The largest error of bands within RANGE of the loudest, and of all bands above FAINTEST."""
+    """Return the largest errors of bands within RANGE of the loudest, and above FAINTEST."""
     errors = np.abs(rows - expected)
     heard = expected > FAINTEST
     audible = heard & (expected > expected.max(axis=1, keepdims=True) - RANGE)
@@ -90,7 +90,7 @@ def decibel_errors(rows, expected):
 
 
 def sounds():
-    """Samples of many kinds, from silence to overflowing windows, by name."""
+    """Make samples of many kinds, from silence to overflowing windows, by name."""
     random = np.random.default_rng(19)
     time = np.arange(48000)
     loudness = np.repeat(10 ** random.uniform(0, 4.3, 300), 160)
@@ -109,7 +109,7 @@ def sounds():
 
 
 def python():
-    """The Python that FEATURES_PYTHON names."""
+    """Return the Python that FEATURES_PYTHON names."""
     interpreter = os.environ.get("FEATURES_PYTHON")
     if interpreter is None:
         needs.missing(
@@ -120,7 +120,7 @@ def python():
 
 
 def of_libraries(samples, *preprocessor):
-    """Features from library_features.py, run by the Python that FEATURES_PYTHON names."""
+    """Run library_features.py in the Python that FEATURES_PYTHON names."""
     with tempfile.TemporaryDirectory() as folder:
         given, made = f"{folder}/in.npz", f"{folder}/out.npz"
         np.savez(given, **samples)
@@ -132,7 +132,7 @@ def of_libraries(samples, *preprocessor):
 
 
 def tflm():
-    """The TensorFlow Lite Micro checkout that TFLM_DIR names."""
+    """Return the TensorFlow Lite Micro checkout that TFLM_DIR names."""
     tree = os.environ.get("TFLM_DIR")
     if tree is None:
         needs.missing("EXAMPLES OF TFLM NOT RUN: set TFLM_DIR to a checkout of tflite-micro")
@@ -140,5 +140,5 @@ def tflm():
 
 
 def micro_speech_example():
-    """The folder of its Micro Speech example."""
+    """Return the folder of TensorFlow Lite Micro's Micro Speech example."""
     return tflm() / "tensorflow/lite/micro/examples/micro_speech"

@@ -60,7 +60,7 @@ def test_the_tables_are_those_that_their_program_makes(repo):
 
 
 def gain_of(name):
-    """As get_dataset.py scales a recording: its largest sample becomes 1."""
+    """Return the gain that makes the largest sample 1, as in get_dataset.py."""
     return float(1 / max(1, SOUNDS[name].max()))
 
 
@@ -94,7 +94,7 @@ def test_the_log_mel_spectrum_is_that_of_the_anomaly_benchmark(run, name):
 
 @pytest.fixture(scope="module")
 def libraries():
-    """TensorFlow's and librosa's results for the sounds."""
+    """Return TensorFlow's and librosa's results for the sounds."""
     return references.of_libraries(SOUNDS)
 
 

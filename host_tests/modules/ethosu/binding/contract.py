@@ -21,27 +21,27 @@ _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def parse() -> ast.Module:
-    """The stub."""
+    """Parse the stub."""
     return ast.parse(STUB.read_text())
 
 
 def classes(tree: ast.Module) -> dict[str, ast.ClassDef]:
-    """Classes of a file by name."""
+    """Return the classes of a file by name."""
     return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def functions(body: list[ast.stmt]) -> list[_FUNCTION]:
-    """Functions of a module, methods of a class."""
+    """Return the functions of a module or methods of a class."""
     return [node for node in body if isinstance(node, _FUNCTION)]
 
 
 def variables(body: list[ast.stmt]) -> list[str]:
-    """Names that a body declares with a type."""
+    """Return names that a body declares with a type."""
     return [node.target.id for node in body if isinstance(node, ast.AnnAssign)]
 
 
 def documented(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
-    """Names that a body declares, and those of them without a docstring."""
+    """Return names that a body declares, and which of these lack a docstring."""
     names, bare = set(), set()
     for node, after in zip(body, [*body[1:], None], strict=True):
         if isinstance(node, ast.AnnAssign):
@@ -58,13 +58,13 @@ def documented(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
 
 
 def named_parameters(function: _FUNCTION) -> list[str]:
-    """Parameters that can be passed by name."""
+    """Return parameters that can be passed by name."""
     arguments = function.args
     return [each.arg for each in (*arguments.args, *arguments.kwonlyargs) if each.arg != "self"]
 
 
 def entries(tree: ast.Module) -> dict[str, str]:
-    """Everything the stub promises, by name, each with an expression that checks it.
+    """Return everything the stub promises, by name, with an expression that checks it.
 
     "npus" is a name of the module, "Model.run" a method, "Model.run(inputs)" a parameter that
     can be passed by name. The expression is True on a board whose module keeps the promise.
@@ -84,7 +84,7 @@ def entries(tree: ast.Module) -> dict[str, str]:
             if method.name == "__init__":
                 target = f"ethosu.{kind}"
             elif method.name in SLOTS:
-                continue  # test_values.py uses them
+                continue  # test_values.py uses these
             else:
                 target = f"{owner}.{method.name}"
                 checks[full] = f"hasattr({owner}, {method.name!r})"
@@ -94,7 +94,7 @@ def entries(tree: ast.Module) -> dict[str, str]:
     return checks
 
 
-# takes(f, name): whether f has this parameter. Its value is invalid, so nothing else happens.
+# takes(f, name) tells if f has this parameter, by passing a value that is invalid for all.
 ON_BOARD = """
 class Wrong: pass
 def takes(function, name):
@@ -104,7 +104,7 @@ def takes(function, name):
 """
 
 
-# Results that both modules share: the value, or the exception type and its errno. The board has
+# Both modules must give the same value, or exception type and errno, for these. The board has
 # a model `m`, its input `x`, and `k`, which a `with` or deinit() has closed, with its
 # tensor `t`.
 CLOSED = """
@@ -138,13 +138,13 @@ ALIKE = (
 
 
 def answers(board, path: str) -> dict[str, object]:
-    """Results of ALIKE from a board's module `ethosu`; the model is also in the file `path`."""
+    """Evaluate ALIKE with a board's module `ethosu`; the model is also in the file `path`."""
     board.exec(f"import asyncio\npath = {path!r}\ny = bytearray(len(golden))\n{CLOSED}")
     return {code: board.eval(f"answer({code!r})") for code in ALIKE}
 
 
 def broken(board, tree: ast.Module) -> set[str]:
-    """Entries of the stub that the board's module `ethosu` does not satisfy.
+    """Return entries of the stub that the board's module `ethosu` does not satisfy.
 
     The board has a model `m` and a reserved NPU `n`.
     """

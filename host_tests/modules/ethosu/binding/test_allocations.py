@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Each allocation of each public call fails once: MemoryError, then the next call is right.
+"""If an allocation of any public call fails, it raises MemoryError, and the next call is right.
 
-In an image with allocations.c. A call is repeated with its first allocation failing, then its
-second, until none is left: alone, or with all after it as if the heap were full. The same with
-Ctrl-C at each allocation. Nothing leaks.
+The image contains allocations.c. A call is repeated with its first allocation failing, then its
+second, until none is left: alone, or with all later ones, as if the heap were full. The same is
+done with Ctrl-C at each allocation. Nothing leaks.
 """
 
 import ast
@@ -134,7 +134,7 @@ def picture():
     return new.source(0.5, 0.5) == (10, 6)
 """
 
-# A call of every public function and method: code that is True if it did what it should.
+# A call of every public function and method, as code that is True if the call worked.
 CALLS = [
     "ethosu.Model('/rom/m').ram == m.ram",
     "ethosu.Model('/rom/p').run_into([x]) is None",
@@ -192,7 +192,7 @@ CALLS += [
     if kind in _OBJECTS and kind != "PMU"
 ]
 
-# These allocate nothing.
+# These calls allocate nothing.
 IN_PLACE = {
     "m.cancel() is m.reset() is None",
     "m.inputs[0].quantize(floats, x) is x",
@@ -202,7 +202,7 @@ IN_PLACE = {
 
 @pytest.fixture(scope="module")
 def image(emulator_only, build_dir):
-    """The board's firmware, linked with allocations.c."""
+    """Build the board's firmware, linked with allocations.c."""
     name = boards.chosen().name
     source = sharing.REPO / "host_tests/modules/ethosu/binding/allocations.c"
     sharing.make("firmware", f"BOARD={name}")
@@ -224,7 +224,7 @@ def image(emulator_only, build_dir):
 
 @pytest.fixture(scope="module")
 def starved(image, board_npu, compiled, small_models, example, raw, tmp_path_factory):
-    """A board with this image and all kinds of models."""
+    """Return a board with this image and all kinds of models."""
     source = small_models["small_cnn"]
     proven = tmp_path_factory.mktemp("proven") / "m.tflite"
     files = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Any invalid argument gives one clear error, leaves no partial effects and a working NPU."""
+"""Any invalid argument gives one clear error, without partial effects, and the NPU works."""
 
 import re
 
@@ -17,7 +17,7 @@ TOO_LARGE = "OverflowError "  # MicroPython's error for an int larger than the m
 
 _FILE = "f = bytearray(open('/model.tflite', 'rb').read())\n"
 
-# What to run, and the start of the exception it raises; "nothing": it succeeds.
+# Code to run, and the start of the exception that it raises, or "nothing".
 TABLES = {
     "Model": [
         ("ethosu.Model()", "TypeError 'source' argument required"),
@@ -82,7 +82,7 @@ TABLES = {
         ("m.predict('abc')", "TypeError expected a list of buffers, [x], found one of type str"),
         ("m.predict([bytearray()])", "ValueError input 0 has 0 bytes"),
         ("m.predict([array('h', range(384))])", "TypeError input 0 has typecode 'h', expected 'b'"),
-        # Camera bytes: 200 of 255 would become -56.
+        # Bytes of a camera are rejected: 200 of 255 would become -56.
         ("m.predict([memoryview(bytes(768))])",
          "TypeError input 0 has typecode 'B', expected 'b' (int8), or a bytearray of raw bytes"),
         ("m.predict([array('O', [0] * 192)])", "TypeError input 0 has typecode 'O'"),
@@ -174,7 +174,7 @@ TABLES = {
     ],
 }  # fmt: skip
 
-# On a reserved NPU `n`; `payload` does nothing.
+# These run on a reserved NPU `n`; `payload` does nothing.
 ON_AN_NPU = [
     ("n.invoke()", "TypeError 'payload' argument required"),
     ("n.invoke(payload)", "TypeError 'bases' argument required"),
@@ -217,7 +217,7 @@ ON_AN_NPU = [
     ("ethosu.NPU.release(m)", "TypeError argument should be a 'NPU'"),
 ]  # fmt: skip
 
-# On a released NPU `n` and its model `k`; on a closed model `c` with its tensor `t`.
+# These use a released NPU `n` and its model `k`, and a closed model `c` with its tensor `t`.
 ON_WHAT_IS_GONE = [
     *((f"n.{call}", RELEASED + "this NPU was released") for call in (
         "invoke(payload, [])", "invoke_async(payload, [])", "wait()", "done()", "cancel()",
@@ -240,7 +240,7 @@ ON_WHAT_IS_GONE = [
     ("c.deinit()\nwith c: pass", "nothing"),
 ]  # fmt: skip
 
-# Callbacks into user code that misbehaves.
+# Calls that call user code, which misbehaves.
 CALLED = {
     "numbers that run Python": (
         "class Number:\n    def __float__(self):\n        row.clear()\n        return 1.0\n"
@@ -304,7 +304,7 @@ _SETUP = (
 
 
 def check(board, rows):
-    """Run each row; afterwards the NPU must still be right."""
+    """Run each row; afterwards the NPU must still give right results."""
     wrong = []
     for code, expected in rows:
         found = raised(board, code)
@@ -405,12 +405,12 @@ def test_a_model_at_null_is_refused(emulator_only):
 
 
 def test_full_heap(api):
-    """Calls that need memory report MemoryError; run_into() needs none. The heap is full."""
+    """With a full heap, calls that need memory raise MemoryError; run_into() needs none."""
     api.exec(
         _SETUP + "rest = None\ndef fill():\n"
         "    global rest\n"
         "    gc.collect()\n"
-        "    gc.disable()\n"  # else it would collect again before each MemoryError
+        "    gc.disable()\n"  # avoids a collection before each MemoryError
         "    for size in (200000, 2000, 100, 16, 0):\n"
         "        try:\n"
         "            while True: rest = (rest, bytearray(size)) if size else (rest,)\n"
@@ -437,7 +437,7 @@ def test_full_heap(api):
     check(api, [("ethosu.reserve(npu=m.npu).release()", "nothing")])
 
 
-# deep(f, up): call f at a depth that leaves only `up` more calls before the recursion limit.
+# deep(f, up) calls f at a depth that leaves only `up` more calls before the recursion limit.
 _DEEP = """
 out = set()
 def deep(f, up):
@@ -472,10 +472,10 @@ def test_at_the_limit_of_the_stack_there_is_an_exception(emulated, call):
 
 
 def test_any_number_of_arguments(api):
-    """Any number of them is counted: 68,000 bytes of them do not overflow the C stack."""
+    """Too many arguments are counted in the error: 68,000 bytes must not overflow the C stack."""
     api.exec(
         _SETUP + "many = [0] * 17000\n"
-        # A call looks up each name among all names; those that a call has made are found.
+        # A call looks up each name among all names, and finds names that an earlier call created.
         "named = (lambda **names: names)(**{'k%d' % i: 0 for i in range(8500)})"
     )
     rows = [
@@ -492,7 +492,7 @@ def test_any_number_of_arguments(api):
 def test_a_model_checks_for_the_stack_that_loading_needs(
     emulator_only, repo, npu, compiled, small_models, raw
 ):
-    """By stack painting: the deepest word that loading changes is within the amount it checks for.
+    """Loading changes no word of the painted stack beyond the amount that it checks for.
 
     An interrupt makes the core push 104 bytes more, possibly at that word.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""asyncio: completion wakes the loop, models queue for their NPU, cancellation stops it."""
+"""With asyncio, completion wakes the loop, models queue for the NPU, cancellation stops it."""
 
 import random
 
@@ -174,7 +174,7 @@ def test_a_model_lost_while_running_releases_its_npu(emulated):
     assert emulated.eval("bytes(m.predict([x])[0]) == golden")
 
 
-# An event loop abandoned with a job in progress, as after Ctrl-C.
+# Abandons an event loop with a job in progress, as Ctrl-C does.
 _LEFT = """
 import asyncio
 n, other = ethosu.Model('/model.tflite'), ethosu.Model('/model.tflite')
@@ -302,9 +302,9 @@ def test_no_call_stops_a_job_whose_event_loop_runs(emulated, caller):
 
 
 def test_ctrl_c_at_any_moment_of_a_loop(emulated):
-    """The next call works, blocking or not, in the same event loop or in a new one.
+    """After Ctrl-C, the next call works, blocking or not, in the same or a new event loop.
 
-    Without asyncio.gather(): if Ctrl-C interrupts it, the next loop raises a NameError in it.
+    asyncio.gather() is not used: after a Ctrl-C in it, it raises NameError in the next loop.
     """
     moments = random.Random(4)
     emulated.exec(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Module `ethosu_audio` on a board: features, streams, overruns, errors, no allocation."""
+"""Tests features, streams, overruns and errors of `ethosu_audio`, which never allocates."""
 
 import numpy as np
 import pytest
@@ -26,13 +26,13 @@ def _with_sound(board):
 
 @pytest.fixture
 def audio(board):
-    """A board with the module imported and sound in `sound`."""
+    """Return a board with the module imported and sound in `sound`."""
     return _with_sound(board)
 
 
 @pytest.fixture
 def timed_audio(counting):
-    """The same, on a board whose time passes with its instructions, not with the host's clock."""
+    """Return such a board whose time passes with its instructions, not with the host's clock."""
     return _with_sound(counting)
 
 
@@ -41,7 +41,7 @@ def take(board, expression, dtype, values):
 
 
 def test_pieces_of_any_size_give_the_same_rows(audio):
-    """As arrays, views and bytes, through process() and through a ring filled by a stream."""
+    """Arrays, views and bytes give the same rows through process() and through a stream's ring."""
     audio.exec(
         "f = ethosu_audio.MicroFrontend()\nr = room(f)\nwhole = memoryview(r)\nn = at = 0\n"
         "view = memoryview(sound)\n"
@@ -65,7 +65,7 @@ def test_pieces_of_any_size_give_the_same_rows(audio):
 
 @pytest.mark.parametrize("hop", [160, 320, 480, 100])
 def test_another_hop_takes_other_windows(audio, hop):
-    """Without history, rows depend on one window only: they equal first rows of shifted sounds."""
+    """Rows depend on one window only, so with another hop they equal those of shifted sounds."""
     audio.exec(
         f"f = ethosu_audio.MicroFrontend(hop={hop})\nr = room(f, 'H')\nn = f.process(sound, r)"
     )
@@ -134,7 +134,7 @@ def test_a_timer_writes_while_the_program_reads_and_overruns_are_counted(audio):
 
 @pytest.mark.parametrize(("pause_ms", "late"), [(2, False), (40, True)])
 def test_samples_from_an_interrupt_are_read_or_counted_as_lost(timed_audio, pause_ms, late):
-    """A 1 ms interrupt writes 16 consecutive samples while the reader is busy."""
+    """Samples that a 1 ms interrupt writes to a busy reader are either read or counted as lost."""
     audio, each, ticks = timed_audio, 16, 1000
     audio.exec(
         "import emulator, time\nfrom ethosu_audio import Mfcc\n"
@@ -232,7 +232,7 @@ def test_misuse_is_reported_and_the_next_call_works(audio, code, expected):
 
 
 def test_every_feature_is_quantised_as_pymicro_wakeword_does_it(board, board_npu, compiled):
-    """All values that a 32-bit logarithm can take, through Tensor.quantize()."""
+    """Tensor.quantize() equals pymicro-wakeword for all values of a 32-bit logarithm."""
     model = wake_words.load("okay_nabu").model
     board.write_file("/word.tflite", compiled(model, board_npu).read_bytes())
     board.exec(
@@ -268,12 +268,12 @@ def count(kind):
 
 
 def test_instructions_of_the_front_ends_are_few(counting):
-    """For 10 ms of sound, 160 samples; `pytest -s` prints them."""
+    """10 ms of sound, 160 samples, take few instructions; `pytest -s` prints the numbers."""
     counting.exec(COUNT)
     names = ("MicroFrontend", "Mfcc", "LogMel")
     counts = {name: counting.eval(f"count(ethosu_audio.{name})", timeout=60) for name in names}
     for name, count in counts.items():
         print(f"\n{name:<14}{count:>8,}, of a CPU at 160 MHz {count / 1.6e6:.3f}", end="")
-    # Far faster than real time on the slowest board, and faster than without MVE: docs/audio.md.
+    # This is far faster than real time on the slowest board, and requires MVE: docs/audio.md.
     assert 10_000 < counts["MicroFrontend"] < 30_000
     assert all(count < 50_000 for count in counts.values())

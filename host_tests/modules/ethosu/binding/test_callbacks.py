@@ -17,7 +17,7 @@ _LOST_HANDLE = "import _ethosu, micropython\nh = ethosu.reserve(npu=m.npu)\nh = 
 
 @pytest.fixture(scope="module")
 def large_state(tmp_path_factory):
-    """A model with 96 KB of state, which load and reset() copy in two pieces."""
+    """Make a model with 96 KB of state, which load and reset() copy in two pieces."""
     net, init = Net("large_state", 2), Graph("init")
     net.graph.operator("CALL_ONCE", [], [], "CallOnceOptions", initSubgraphIndex=1)
     x = net.input((1, 1, 64, 64))
@@ -68,7 +68,7 @@ def test_a_callback_during_the_search_for_lost_handles_waits(api, action):
 
 @pytest.fixture(scope="module")
 def many_layers(tmp_path_factory):
-    """A model that takes long enough to load for callbacks to run in the meantime."""
+    """Make a model that takes long enough to load for callbacks to run in the meantime."""
     net = Net("many_layers", 5)
     x = net.input((1, 8, 8, 8))
     for _ in range(600):
@@ -113,7 +113,7 @@ def test_a_callback_during_a_load_may_resize_what_is_loaded(
 def test_a_callback_during_a_load_cannot_take_the_arena(
     board, board_npu, compiled, large_state, many_layers, loaded, other, keeps
 ):
-    """Two models in one arena cannot both keep data in it, even while one is being loaded."""
+    """A callback cannot put a second model with state into the arena of a model being loaded."""
     for name, path in (("state", large_state), ("layers", many_layers)):
         board.write_file(f"/{name}.tflite", compiled(path, board_npu).read_bytes())
     board.exec(
@@ -143,7 +143,7 @@ def test_a_callback_during_a_load_cannot_take_the_arena(
     board.exec(f"m = load('{other}')")
 
 
-# What a callback does while a ROM model is being loaded on `n`, and what the model does next.
+# An action of a callback while a ROM model is being loaded on `n`, and the model's next call.
 _DURING_A_LOAD = {
     "gc.collect()": "right",
     "machine.lightsleep(1)": "right",
@@ -158,7 +158,7 @@ _DURING_A_LOAD = {
 
 @pytest.fixture(scope="module")
 def long_load(emulator_only, board_npu, compiled, many_layers):
-    """A board that loads a model from ROM while a callback runs an action: `go(action)`."""
+    """Return a board that loads a model from ROM while a callback runs: `go(action)`."""
     image = romfs.build({"model.tflite": compiled(many_layers, board_npu).read_bytes()})
     with QemuBoard(Machine(emulated(npu=board_npu), romfs=image)) as board:
         board.exec(
@@ -192,7 +192,7 @@ def test_a_callback_during_a_load_does_no_harm(request, long_load, action):
 
 
 def test_a_callback_can_use_no_arena_that_is_being_loaded(long_load):
-    """It is scheduled repeatedly, because at first the arena of the load is not known yet."""
+    """A callback, scheduled repeatedly as the arena is unknown at first, cannot use the arena."""
     long_load.exec(
         "arena, file = ethosu.buffer(need), open('/rom/model.tflite', 'rb')\n"
         "other = ethosu.Model(file, arena=arena)\nsaid = []\n"

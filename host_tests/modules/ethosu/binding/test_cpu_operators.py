@@ -16,7 +16,7 @@ INPUT = "x = bytearray((7 * i) & 255 for i in range(64 * 64))\n"
 
 @pytest.fixture
 def pools(board):
-    """A pool that takes minutes, and one that takes about 100 ms: `slow` and `m`."""
+    """Load a pool that takes minutes as `slow`, and one that takes about 100 ms as `m`."""
     board.write_file("/slow.tflite", long_runs.slow_pool(512, 511))
     board.write_file("/pool.tflite", long_runs.slow_pool(64, 63))
     board.exec(
@@ -50,7 +50,7 @@ def test_a_callback_cancels_an_operator_of_the_cpu(pools):
 
 
 def test_a_file_that_needs_too_much_work_is_rejected(board):
-    """A 64 KB file that took 19 minutes is rejected immediately."""
+    """A file that needs too much work, such as 64 KB for 19 minutes, is rejected at once."""
     model = hostile.MUCH_WORK["operators, outputs and tensors"]()
     board.write_file("/much.tflite", model)
     board.exec("import ethosu")

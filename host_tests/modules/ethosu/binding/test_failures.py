@@ -20,7 +20,7 @@ NOWHERE = 0x7FFFFFF0  # outside all regions
 
 
 def aimed_at_nothing(model: bytes, code: int, number: int = 0) -> tuple[bytes, int]:
-    """The model whose first operation of this kind uses unmapped memory, and its offset."""
+    """Aim the first operation of this kind at unmapped memory; returns model and offset."""
     stream = npu_calls(model)[number].stream
     start = model.index(stream)
     address = 0
@@ -131,7 +131,7 @@ def test_names_cannot_control_the_terminal(board, model):
 @pytest.mark.parametrize("npu", ["ethos-u55-32", "ethos-u65-512", "ethos-u85-256"])
 @pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
 def test_table_covers_every_operation(small_models, compiled, name, npu):
-    """Entries are consecutive, each ends at an operation, the last one at the last operation."""
+    """The table has no gap: each entry ends at an operation, the last at the last operation."""
     model = compiled(small_models[name], npu).read_bytes()
     entries = debug_table.parse(get(model, debug_table.NAME))
     stream = npu_calls(model)[0].stream
@@ -158,7 +158,7 @@ def test_table_of_another_kind_is_refused():
 
 
 def attention(folder, npu, *on_cpu: str) -> bytes:
-    """A model that looks words up by number (GATHER), with these operators on the CPU."""
+    """Make a model that looks words up by number (GATHER), with these operators on the CPU."""
     source = folder / "attention.tflite"
     source.write_bytes(MODELS["attention"].make())
     return compile_to(folder / "m.tflite", source, npu, f"--vela=--ignore-ops {','.join(on_cpu)}")
@@ -166,7 +166,7 @@ def attention(folder, npu, *on_cpu: str) -> bytes:
 
 @pytest.mark.parametrize("on_cpu", [True, False], ids=["on the CPU", "as compiled"])
 def test_index_outside_of_its_tensor_is_an_error(board, board_npu, tmp_path, on_cpu):
-    """An Ethos-U85 can look up rows itself: it stops, and the error names the operator."""
+    """An index out of range is an error that names the operator; an Ethos-U85 stops at it."""
     model = attention(
         tmp_path, board_npu, "BATCH_MATMUL", "SOFTMAX", *(["GATHER"] if on_cpu else [])
     )
@@ -184,13 +184,13 @@ def test_index_outside_of_its_tensor_is_an_error(board, board_npu, tmp_path, on_
             assert error.startswith("OSError 5 NPU stopped at byte ")
             assert error.endswith("; operator 0 GATHER embedding")
         assert board.eval("bytes(m.predict([bytearray(len(words))])[0]) == right")
-    # Integers without a scale: NaN is 0, not the lowest number, which is outside, too.
+    # For integers without a scale, NaN becomes 0, not the lowest number, which is invalid, too.
     board.exec("m.inputs[0].quantize([float('nan')] * (len(words) // 4), words)")
     assert board.eval("set(words)") == {0}
 
 
 def test_table_names_a_look_up_by_the_npu(tmp_path):
-    """Vela's database has no offset for it, and its commands come before those of another."""
+    """The table names a look-up, for which Vela's database has no offset in the stream."""
     model = attention(tmp_path, "ethos-u85-256", "BATCH_MATMUL", "SOFTMAX")
     first, second, *_ = debug_table.parse(get(model, debug_table.NAME))
     stream = npu_calls(model)[0].stream

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ethosu_files: sounds that sox wrote, pictures laid out by hand."""
+"""ethosu_files reads sounds that sox wrote, and pictures laid out by hand."""
 
 import struct
 import subprocess
@@ -20,7 +20,7 @@ def imported(board):
 
 
 def sox(path, *options):
-    """A .wav file of SAMPLES, written by sox."""
+    """Let sox write a .wav file of SAMPLES."""
     raw = ["sox", "-t", "raw", "-r", "16000", "-e", "signed", "-b", "16", "-c", "1", "-"]
     subprocess.run([*raw, *options, path], input=SAMPLES.tobytes(), check=True, capture_output=True)
     return path.read_bytes()
@@ -96,12 +96,12 @@ def test_features_of_a_file_are_those_of_its_samples(board, wav):
         "for rows in features(ethosu_audio.MicroFrontend(), sound, rows=3): got.extend(rows)"
     )
     assert board.eval("len(whole) // 40") == 98
-    assert board.eval("len(got) // 40") == 96  # groups of three
+    assert board.eval("len(got) // 40") == 96  # read in groups of three
     assert board.eval("bytes(got) == bytes(whole[:len(got)])") is True
 
 
 def picture(bits, width, height, *, masks=(), palette=b"", size=40):
-    """A .bmp file by the published layout, and its pixels from the top as Python returns them."""
+    """Make a .bmp file by the published layout; returns its pixels, too, from the top."""
     step = bits // 8
     data = RNG.integers(0, 256, (abs(height), width, step)).astype(np.uint8)
     padding = bytes(-(width * step) % 4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Module ethosu_image: pictures as model inputs, invalid arguments, its stub."""
+"""Tests module ethosu_image: pictures as model inputs, invalid arguments, its stub."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from .test_values import quantized
 
 @pytest.fixture
 def seeing(api):
-    """A picture of 20 x 12 pixels as `frame`, and `see`, which passes it to the model."""
+    """Define a picture of 20 x 12 pixels as `frame`, and `see`, which passes it to the model."""
     pixels = np.random.default_rng(7).integers(0, 256, (12, 20, 2), np.uint8)
     api.exec(
         "import ethosu_image as image\n"
@@ -73,7 +73,7 @@ def test_mean_and_std_of_a_float_tensor(seeing):
 
 @pytest.mark.parametrize("quarters, mirror", [(0, True), (1, False), (2, True), (3, True)])
 def test_source_maps_back_to_the_picture(board, quarters, mirror):
-    """A white pixel in a black picture: the brightest element of the tensor is at its position."""
+    """source() maps the brightest element of a tensor to the only white pixel of the picture."""
     x, y, width, height = 13, 5, 20, 12
     board.exec(
         "import ethosu_image as image\n"
@@ -129,7 +129,7 @@ def test_wrong_arguments(seeing, code):
 
 
 def test_a_shrinking_pixel_buffer_is_detected(seeing):
-    """The buffer is requested on every call, because a bytearray may have been resized."""
+    """A bytearray that was resized since the last call is detected, and not accessed."""
     board, _ = seeing
     board.exec("short = bytearray(frame)\nlate = image.Input(short, (20, 12), 1)\nshort[:] = b'xy'")
     assert raised(board, "m.predict([late])").startswith("ValueError pixels has 2 bytes")
@@ -163,7 +163,7 @@ def count(pixel, format, filter, channels):
 
 
 def test_instructions_for_a_pixel_are_few(counting):
-    """From a 320 x 240 picture to a 96 x 96 tensor; `pytest -s` prints them."""
+    """Converting 320 x 240 to 96 x 96 takes few instructions; `pytest -s` prints the numbers."""
     counting.exec(COUNT)
     filters, counts = ("NEAREST", "BILINEAR", "AREA"), {}
     print("\npicture  channels" + "".join(f"{each.lower():>10}" for each in filters))

@@ -12,9 +12,9 @@ from host_tests.kit.firmware_image import places
 from host_tests.modules.ethosu.driver.streams import npu_calls
 from host_tests.modules.ethosu.runtime import hostile
 
-# others(): new objects allocated in these bytes. The heap uses the first free block that fits, so
-# an object after these bytes shows that none is free. More follow, in case a collection runs.
-# `start` is odd: an address above 1 GB is an integer on the heap, whose bytes would keep the block.
+# others() allocates objects and returns those in these bytes. The heap uses the first free block
+# that fits, so an object after these bytes shows that none is free. More follow, in case of a
+# collection. `start` is odd: an address above 1 GB is an integer on the heap, which would keep it.
 _SETUP = """
 import struct, uctypes
 need = m.info()['arena_size'] + 64
@@ -36,7 +36,7 @@ def unspoilt(k, start, size):
     return len(hit), right, all(each == FILL for each in new)
 """
 
-# How to create a buffer `given` of `size` bytes, and what happens to its owner later.
+# Code that creates a buffer `given` of `size` bytes, and code that drops or resizes its owner.
 _OWNERS = {
     "a slice": ("given = memoryview(bytearray(1024 + size))[1024:]", "pass"),
     "a slice of a slice": ("given = memoryview(bytearray(2080 + size))[1024:][1056:]", "pass"),
@@ -73,7 +73,7 @@ def memory(emulated):
 
 @pytest.mark.parametrize("owner", _OWNERS)
 def test_an_arena_stays_with_its_model(memory, owner):
-    """Models at several heap addresses: no other object is allocated in their arenas."""
+    """No other object is allocated in a model's arena, whatever its address in the heap."""
     given, later = _OWNERS[owner]
     memory.exec(
         _function(
@@ -112,7 +112,7 @@ def test_two_models_share_an_arena_only_when_neither_keeps_data_there(
     assert memory.eval("bytes(k.predict([x])[0]) == golden")
 
 
-# What another model must not do in an arena while a model is running in it.
+# Actions of another model that are refused while a model is running in the same arena.
 _IN_A_BUSY_ARENA = (
     "ethosu.Model('/model.tflite', arena=given)",
     "ethosu.Model('/model.tflite', arena=given[need - 96:])",
@@ -157,7 +157,7 @@ def test_an_arena_that_a_payload_uses_is_refused(memory):
 
 
 def test_an_arena_left_busy_by_a_lost_loop_becomes_available(memory):
-    """After Ctrl-C nothing else would end that inference."""
+    """After Ctrl-C ended the loop, the inference is stopped when its arena is needed."""
     memory.exec(
         "import asyncio\ngiven = ethosu.buffer(need)\n"
         "a = ethosu.Model('/model.tflite', arena=given)\n"
@@ -201,7 +201,7 @@ def test_a_view_of_a_tensor_keeps_an_arena_that_was_given(memory):
 
 @pytest.mark.parametrize("owner", _OWNERS)
 def test_a_job_keeps_its_blocks(memory, owner):
-    """One DMA to a buffer that is dropped or resized while the NPU is running."""
+    """A buffer that is dropped or resized during a DMA to it is not reused meanwhile."""
     given, later = _OWNERS[owner]
     memory.exec(
         "words = (0x130, 0x10131, 0x4030, 0, 0x4031, 0, 0x4032, 4096, 0x10, 0xFFFF0000)\n"
@@ -226,7 +226,7 @@ def test_a_job_keeps_its_blocks(memory, owner):
 
 
 def test_blocks_are_free_again_after_a_job_and_with_a_model(memory):
-    """No memory leaks: 80 models and 80 jobs, each on its own block, which is then resized."""
+    """80 models and 80 jobs, each on its own block that is then resized, leak no memory."""
     memory.exec(
         "def once():\n"
         "    big = bytearray(20000)\n"
@@ -295,7 +295,7 @@ def in_a_job(k):
 @pytest.mark.parametrize("run", ["k.predict([x])[0]", "asyncio.run(k.run([x]))[0]", "in_a_job(k)"])
 @pytest.mark.parametrize("source", ["bytearray(file)", "outside_the_heap(file)"])
 def test_a_stream_in_ram_runs_as_it_was_checked(memory, source, run):
-    """Python may modify a model's file, but the NPU runs the commands that were verified."""
+    """If Python modifies a model's file, the NPU still runs the commands that were verified."""
     memory.exec(
         f"{_EVIL}\nsource = {source}\nview = memoryview(source)\nk = ethosu.Model(source)\n"
         f"spoil(source, k)\ny = {run}"
@@ -304,7 +304,7 @@ def test_a_stream_in_ram_runs_as_it_was_checked(memory, source, run):
 
 
 def test_commands_are_not_copied_to_a_callers_arena(memory):
-    """The weights of a misaligned file are copied to the arena; its commands are not."""
+    """A misaligned file's weights are copied to the arena, but not its commands."""
     memory.exec(
         "big = bytearray(len(file) + need)\ndata = b'0' + file\n"
         "k = ethosu.Model(memoryview(data)[1:], arena=big)\nstart = file.find(b'COP1') + 32\n"
@@ -315,7 +315,7 @@ def test_commands_are_not_copied_to_a_callers_arena(memory):
 
 
 def test_only_the_commands_of_a_file_in_ram_are_copied(memory, board_npu, compiled, small_models):
-    """bytes are used in place because they are immutable."""
+    """A file in immutable bytes is used in place; in a bytearray, its commands are copied."""
     (call,) = npu_calls(compiled(small_models["small_cnn"], board_npu))
     memory.exec("a, b = ethosu.Model(file).info(), ethosu.Model(bytearray(file)).info()")
     copied = memory.eval("b['object_size'] - a['object_size']")
@@ -325,7 +325,7 @@ def test_only_the_commands_of_a_file_in_ram_are_copied(memory, board_npu, compil
 
 @pytest.mark.parametrize("kind", ["bytearray", "memoryview(bytearray", "bytes"])
 def test_a_payload_in_ram_runs_as_it_was_checked(memory, kind):
-    """A running NPU reads its commands from memory that Python cannot write."""
+    """A running NPU reads a payload's commands from memory that Python cannot write."""
     close = ")" * kind.count("(")
     memory.exec(
         f"job = {kind}(payload){close}\nn = ethosu.reserve(npu=m.npu)\n"
@@ -353,7 +353,7 @@ def test_a_self_modifying_payload_runs_as_it_was_checked(memory):
 
 @pytest.fixture(scope="module")
 def rom_board(emulator_only, board_npu, compiled, small_models):
-    """An emulated board with small_cnn in its ROM file system."""
+    """Return an emulated board with small_cnn in its ROM file system."""
     model = compiled(small_models["small_cnn"], board_npu).read_bytes()
     image = romfs.build({"other.txt": b"odd", "model.tflite": model})
     with QemuBoard(Machine(emulated(npu=board_npu), romfs=image)) as board:
@@ -362,7 +362,7 @@ def rom_board(emulator_only, board_npu, compiled, small_models):
 
 @pytest.fixture
 def rom(rom_board, example):
-    """The board with `m` in ROM; `write()` stores the same image again."""
+    """Return the board with `m` in ROM; `write()` stores the same image again."""
     board, image = rom_board
     _, x, y = example
     board.soft_reset()
@@ -411,7 +411,7 @@ def test_no_rom_is_written_while_an_npu_works(rom):
 
 @pytest.mark.parametrize("at", [0, 250_000, 500_000])
 def test_a_large_block_costs_few_instructions(memory, at):
-    """Finding the heap block of a base takes less than one instruction per word of the block."""
+    """Finding a base's heap block takes less than one instruction per word of the block."""
     memory.exec(
         "import emulator\nbig, small = memoryview(bytearray(1 << 19)), bytearray(64)\n"
         "def cost(base):\n"
@@ -422,15 +422,15 @@ def test_a_large_block_costs_few_instructions(memory, at):
         "        n.invoke(payload, bases)\n"
         "        return emulator.instructions() - begun\n"
     )
-    # Once, an allocation may search behind the block for a free unit.
+    # One allocation may have to search behind the block for a free unit.
     least = f"min(cost(big[{at}:{at} + 64]) for _ in range(3))"
     assert memory.eval(f"{least} - cost(small)") < (1 << 19) / 16
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 5])
 def test_an_arena_is_a_block_like_others(memory, step):
-    """The module marks its units itself, 16 at once. Small blocks, of which every `step`th is
-    kept, lie before it: it is cleared, belongs to nobody else, and is free again afterwards."""
+    """An arena, whose heap units the module marks itself, 16 at once, is cleared, exclusive, and
+    free again afterwards. Before it are small blocks, of which every `step`th is kept."""
     memory.exec(
         "assert need > 64 * 32 + 64  # as many units as that\n"
         f"held = [bytearray(32 * (1 + i % 7)) for i in range(400)][::{step}]\n"
@@ -463,7 +463,7 @@ def test_nothing_is_allocated_while_the_collector_is_locked(memory, call):
 
 
 def test_a_list_of_scales_overwrites_nothing(board):
-    """One scale for each of 65,537 channels, in a shape with one channel: overflows 32 bits."""
+    """65,537 scales in a shape with one channel, whose size overflows 32 bits, are rejected."""
     model = hostile.with_scales(65537, 0, (1, 65537))
     board.write_file("/scales.tflite", model)
     board.exec(

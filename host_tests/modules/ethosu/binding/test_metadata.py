@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""TFLite metadata written here by its schema's field numbers, read by Model.metadata(), .labels."""
+"""Model.metadata() and .labels read TFLite metadata, written here by schema field numbers."""
 
 import io
 import struct
@@ -21,7 +21,7 @@ CALIBRATION = b"1.0,2.0,0.5\n0.9,1.5,-0.25,0.1\n"
 
 
 def encode(root):
-    """A FlatBuffer of metadata."""
+    """Encode metadata as a FlatBuffer."""
     return flatbuffer_writer.encode(root, b"M001")
 
 
@@ -34,7 +34,7 @@ def zipped(files):
 
 
 def rich(model: bytes, *, prefixed: bool = False, calibration_rows=CALIBRATION) -> bytes:
-    """A model with everything that is read, followed by an archive.
+    """Make a model with all metadata that is read, followed by an archive.
 
     `prefixed`: archive offsets count from the first byte of the model.
     """
@@ -79,7 +79,7 @@ def test_all_of_it_is_read(api, prefixed):
 
 
 def test_a_score_is_calibrated_by_the_formula(api):
-    """At 0.1, the second row's lowest score, and below it; without a row: the default."""
+    """Scores are calibrated by the formula; at or below the minimum, the default applies."""
     api.write_file("/rich.tflite", rich(api.read_file(MODEL)))
     api.exec(
         "from _ethosu_metadata import calibrate\n"
@@ -99,9 +99,9 @@ def test_a_model_without_metadata(api):
 
 
 def test_damaged_metadata_is_one_error(api):
-    """Every truncation and every changed byte: a result or a ValueError, and the model runs.
+    """Every truncation or changed byte gives a result or a ValueError, and the model runs.
 
-    A truncation is loaded; a byte that changes later is read from the file, where it lies.
+    A truncated file is loaded; a byte that changes later is read from the file in place.
     """
     entry = encode({0: "x", 3: [{2: [{0: "image", 4: [NORMALIZATION]}]}]})
     api.write_file("/bad.tflite", put(api.read_file(MODEL), {ENTRY: entry}))
@@ -127,7 +127,7 @@ def test_damaged_metadata_is_one_error(api):
 
 
 def refused(api, entry, archive=b""):
-    """Why a model with this metadata entry, followed by this archive, is rejected."""
+    """Return why a model with this metadata entry, followed by this archive, is rejected."""
     api.write_file("/bad.tflite", put(api.read_file(MODEL), {ENTRY: entry}) + archive)
     said, _, why = raised(api, "ethosu.Model('/bad.tflite').metadata()").partition(" is damaged: ")
     assert said == "ValueError the model's TFLite metadata"
@@ -135,7 +135,7 @@ def refused(api, entry, archive=b""):
 
 
 def test_reading_metadata_costs_no_more_than_its_size_allows(api):
-    """400 units that are the same one, with 400 numbers; then 100 that share one large file."""
+    """A small file that refers to its parts many times, so that reading is slow, is refused."""
     often = "it references its parts so often that reading would take too long"
     normalization = {0: u8(1), 1: {0: f32s([1.0] * 400)}}
     assert refused(api, encode({3: [{2: [{4: [normalization] * 400}]}]})) == often

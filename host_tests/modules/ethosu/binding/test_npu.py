@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The NPU handle beyond plain invokes: done, cancel, callbacks, await, power, counters."""
+"""Tests the NPU handle's done, cancel, callbacks, await, power and counters."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from host_tests.kit.board_models import interrupt, raised
 
 @pytest.fixture
 def npu(api, board_npu, raw):
-    """A board with a reserved NPU `n`, `payload`, `bases`, `fill()`, `right()`, `works()`."""
+    """Return a board with a reserved NPU `n`, `payload`, `bases` and helper functions."""
     call = raw(board_npu)
     start, end = call.inputs[0].offset, call.outputs[0].offset
     fast = f"ethosu.buffer({call.fast_scratch_size})" if call.fast_scratch_size else "scratch"
@@ -31,7 +31,7 @@ def npu(api, board_npu, raw):
 
 @pytest.fixture
 def handle(npu, emulated):
-    """The same, with properties that only the emulated board has."""
+    """Return such a board with features that only the emulated board has."""
     return emulated
 
 
@@ -63,7 +63,7 @@ def test_a_loop_until_it_is_done_ends_with_its_time(handle):
 
 
 def test_a_lost_model_releases_the_npu_after_its_time_out(emulated):
-    """The NPU hangs with no waiter; whoever needs it next stops it."""
+    """An NPU that hangs without a waiter is stopped by the next call that needs the NPU."""
     emulated.exec(
         "import time\nemulator.fault('hang')\n"
         "def lose(): ethosu.Model('/model.tflite', timeout_ms=500)._start([x])"
@@ -96,7 +96,7 @@ def test_late_inference_of_a_handle_is_stopped_for_a_model(handle):
 
 
 def test_no_time_out_waits_until_interrupted(handle):
-    """-1 means no time-out; Ctrl-C ends the wait and stops the NPU."""
+    """With a time-out of -1, only Ctrl-C ends the wait, and stops the NPU."""
     handle.exec("endless = ethosu.Model('/model.tflite', npu=n, timeout_ms=-1)")
     handle.exec("import asyncio")
     for code in (
@@ -151,10 +151,10 @@ def test_callback_starts_the_next_inference(npu):
 
 
 def test_a_callback_is_called_for_its_own_inference_only(handle):
-    """The scheduled callback of a finished inference is not mistaken for the next one's."""
+    """A finished inference's scheduled callback is not called for the next inference."""
     handle.exec(
         "import micropython\nseen = []\n"
-        "def both(_):\n"  # the scheduler runs nothing else in the meantime
+        "def both(_):\n"  # the scheduler runs nothing else meanwhile
         "    n.invoke_async(payload, bases, callback=lambda npu: seen.append('first'))\n"
         "    while not n.done(): pass\n"
         "    n.wait(); mask()\n"
@@ -201,7 +201,7 @@ def test_await(handle):
     assert handle.eval("works()")
 
 
-# Register CMD: the bits that allow the NPU to request clock and power down.
+# Bits of register CMD that allow the NPU to request clock and power off.
 POWER_BITS = "machine.mem32[NPU + 8] & 0xC"
 
 
@@ -312,7 +312,7 @@ def test_errors_have_names(api, name):
 
 
 def test_errors_are_those_of_module_errno(handle):
-    """The exception's errno equals a name of `errno`, and is printed with that name."""
+    """Each exception's errno is in module errno, and is printed with its name."""
     handle.exec(
         "import errno\nk = ethosu.Model('/model.tflite', npu=n, timeout_ms=20)\n"
         "emulator.fault('hang')"

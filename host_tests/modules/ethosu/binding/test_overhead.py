@@ -21,14 +21,14 @@ SHARED = ("hello_world_int8", "kws_ref_model", "vww_96_int8")
 
 
 def well_known():
-    """Available models of FIGURES.md."""
+    """Return the available models of FIGURES.md."""
     folder = paths.root().parent / "shared/models"
     return [path for name in SHARED if (path := folder / f"{name}.tflite").is_file()]
 
 
 @pytest.fixture(scope="module")
 def measured(emulator_only, small_models, tmp_path_factory):
-    """The models by name."""
+    """Measure the models, by name."""
     large = tmp_path_factory.mktemp("large") / "weights_300k.tflite"
     large.write_bytes(LARGE_MODELS["weights_300k"]())
     return {path.stem: path for path in (*small_models.values(), large, *well_known())}
@@ -41,7 +41,7 @@ def figures(measured):
 
 @pytest.mark.parametrize("name", AIMS)
 def test_overhead_stays_within_its_goal(figures, name):
-    """A model of 300 KB is loaded as fast as a small one: its weights are not read."""
+    """The overhead stays below its limits; loading does not read weights, even of 300 KB."""
     for model, row in figures["models"].items():
         if name != "bytes_copied_at_load" and model == "small_streaming":
             continue  # copying variables is part of the model, not overhead
@@ -78,7 +78,7 @@ def test_fast_scratch_costs_what_vela_planned(emulator_only, small_models, npu, 
         assert row[name] <= AIMS[name], f"{name}: {row[name]:,}"
     # A short stream costs more per word than a long one.
     assert row["verifier_instructions_per_word"] <= AIMS["verifier_instructions_per_word"] + 2
-    # These have more base pointers.
+    # These NPUs have more base pointers.
     assert row["instructions_per_invoke_in_c"] <= AIMS["instructions_per_invoke_in_c"] + 20
 
 
@@ -89,16 +89,16 @@ def test_every_figure_is_a_count(figures):
 
 
 def test_a_file_is_read_once_to_measure_and_load(figures):
-    """Reading its tables again would take 2,400 more; clearing the arena is 280 of these."""
+    """Loading reads a file once; reading its tables again would take 2,400 instructions more."""
     row = figures["models"]["small_cnn"]
     in_c = row["instructions_to_load_in_c_unverified"]
     assert row["instructions_to_load_unverified"] - in_c <= 5_700
 
 
 def test_a_result_costs_little_more_than_its_copies(figures):
-    """768 bytes are copied to the arena, 10 from there to an array, which is new, in a list.
+    """predict() costs little more than copying 768 bytes in, and 10 bytes to a new array.
 
-    The array is made before the inference, and filled after it: 28 instructions more than at once.
+    Making the array before and filling it after the inference takes 28 instructions more.
     """
     row = figures["models"]["small_cnn"]
     assert row["instructions_per_predict"] - row["instructions_per_run_into"] <= 840

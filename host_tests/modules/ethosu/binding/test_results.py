@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Detector heads against their definition in NumPy; classes, softmax, overlapping boxes."""
+"""Compares detector heads, classes, softmax and NMS with their definitions in NumPy."""
 
 import numpy as np
 import pytest
@@ -27,13 +27,13 @@ def heads(board):
 
 
 def raw(rng, shape, scale, zero):
-    """Random int8 values, and the corresponding real values."""
+    """Make random int8 values, and the corresponding real values."""
     values = rng.integers(-128, 128, shape).astype(np.int8)
     return values, (values.astype(np.float64) - zero) * scale
 
 
 def decoded(board, head, *outputs):
-    """Result of a head for int8 outputs (values, scale, zero point)."""
+    """Return a head's result for int8 outputs (values, scale, zero point)."""
     shapes = ", ".join(f"({o.shape}, {scale!r}, {zero})" for o, scale, zero in outputs)
     arrays = ", ".join(f"array('b', {o.tobytes()!r})" for o, _, _ in outputs)
     return board.eval(f"decode(results.{head}, Model({shapes}), {arrays})")
@@ -77,7 +77,7 @@ def test_fomo_has_boxes_of_other_sizes(heads, size, wide, high):
 
 
 def test_fomo_joins_cells_that_touch(heads):
-    """Cells in a staircase form one object; a separate cell is another, as is another label."""
+    """FOMO joins cells in a staircase to one object, but no separate cell or other label."""
     cells = np.full((1, 5, 5, 3), -128, np.int8)
     for y, x, label, score in ((0, 0, 1, 50), (1, 1, 1, 90), (2, 2, 1, 20), (4, 0, 1, 70),
                                (0, 1, 2, 60)):  # fmt: skip
@@ -159,7 +159,7 @@ def test_ssd(heads, logits, form):
 
 
 def test_ssd_without_background_with_other_scales(heads):
-    """Label 0 counts; a box is divided by the scales of y, x, height, width."""
+    """Without background, label 0 counts; boxes use the scales of y, x, height, width."""
     boxes, scores = np.array([[[10, 20, 0, 0]]], np.int8), np.array([[[90, 80]]], np.int8)
     head = (
         "SSD(threshold=0.85, anchors=[(.5, .5, .2, .4)], scales=(20, 10, 5, 5), background=False)"
@@ -170,7 +170,7 @@ def test_ssd_without_background_with_other_scales(heads):
 
 
 def test_a_head_removes_boxes_that_overlap_more_than_its_limit(heads):
-    """Two boxes of one label, IoU 0.5."""
+    """Of two boxes of one label with IoU 0.5, a head removes one if the limit is below that."""
     rows = np.array([[[50, 50, 100, 100, 100, 90], [50, 25, 100, 50, 100, 80]]], np.int8)
     heads.exec(
         f"model = Model(((1, 2, 6), 0.01, 0))\nout = array('b', {rows.tobytes()!r})\n"
@@ -206,7 +206,7 @@ def test_softmax_and_top(heads):
 
 
 def greedy(boxes, limit):
-    """Non-maximum suppression, following its definition."""
+    """Apply non-maximum suppression, following its definition."""
     kept = []
     for each in sorted(boxes, key=lambda each: -each[1]):
         if all(each[0] != k[0] or overlap(each[2], k[2]) <= limit for k in kept):
@@ -234,7 +234,7 @@ def test_nms(heads):
 
 
 def test_soft_nms(heads):
-    """Scores by the paper's formula: two boxes of one label and one of another."""
+    """Soft NMS lowers scores by the paper's formula, for boxes of one label only."""
     found = [(0, 0.9, (0.0, 0.0, 1.0, 1.0)), (0, 0.8, (0.0, 0.0, 1.0, 0.5)),
              (1, 0.7, (0.0, 0.0, 1.0, 1.0))]  # fmt: skip
     kept = heads.eval(f"results.nms({found!r}, threshold=0.01, sigma=0.1)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models with built-in test data: `ethosu compile --selftest`, then Model.selftest()."""
+"""Model.selftest() uses the test data that `ethosu compile --selftest` stores."""
 
 from importlib.metadata import version
 

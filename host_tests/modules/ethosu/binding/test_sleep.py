@@ -11,7 +11,7 @@ from host_tests.kit import firmware_image
 
 @pytest.fixture(scope="module")
 def slow(emulator_only, board_npu, compiled, small_models, example):
-    """A board with instruction-based time; `run()` returns the cost of an inference.
+    """Return a board with instruction-based time; `run()` returns the cost of an inference.
 
     The NPU runs at 32 MHz on each board, because a faster one finishes before the CPU can sleep.
     """
@@ -36,10 +36,10 @@ def slow(emulator_only, board_npu, compiled, small_models, example):
 
 
 def test_interrupt_alone_wakes_the_loop(slow):
-    """Only the NPU ends the sleep, which is not interrupted.
+    """Only the NPU's interrupt ends the sleep.
 
-    A polling loop would execute 60,000 instructions in that half millisecond. Only those from the
-    NPU's start to the sleep are executed.
+    A polling loop would execute 60,000 instructions in that half millisecond, instead of only
+    those between the NPU's start and the sleep.
     """
     slept, instructions = slow.eval("asyncio.run(run())")
     assert slept
@@ -52,10 +52,10 @@ def test_the_cpu_sleeps_in_predict_too(slow):
 
 @pytest.mark.parametrize("wait", ["m.predict([x])", "asyncio.run(m.run([x]))"])
 def test_a_time_out_alone_wakes_the_cpu(slow, wait):
-    """The NPU hangs. The CPU sleeps until the time-out, which is late by a sixteenth at most.
+    """If the NPU hangs, the CPU sleeps until the time-out, which is at most a sixteenth late.
 
-    With a tick each millisecond 300 ms more would cost 18,000 instructions more. The counter
-    interrupts when it wraps.
+    A tick each millisecond would cost 18,000 more instructions in 300 ms. The counter interrupts
+    only when it wraps.
     """
     slow.exec(
         "def cost(ms):\n"
@@ -80,7 +80,7 @@ def test_a_time_out_alone_wakes_the_cpu(slow, wait):
 
 
 def test_other_tasks_run_in_the_meantime(slow):
-    """A task due each millisecond runs; the CPU sleeps in between most of the time."""
+    """A task due each millisecond runs on time, and the CPU mostly sleeps in between."""
     slow.exec(
         "turns = 0\n"
         "async def tick():\n"

@@ -27,7 +27,7 @@ STUBS = {
 
 
 def members(stub, node):
-    """What a class and its base classes in the stub declare."""
+    """Return what a class and its base classes in the stub declare."""
     bases = [classes(stub)[base.id].body for base in node.bases if base.id in classes(stub)]
     return sum(bases, node.body)
 
@@ -48,12 +48,12 @@ def test_the_module_has_the_names_of_its_stub(board, name):
         names_of_kind, bare = documented(body)
         found = set(board.eval(f"dir({name}.{kind})")) - INTERNAL
         assert bare == set()
-        assert found <= names_of_kind, kind  # neither Tab nor help() show what is internal
+        assert found <= names_of_kind, kind  # Tab and help() must not show internal names
         assert {one.name for one in functions(body)} - SLOTS <= found, kind
 
 
 def test_the_module_keeps_the_contract(stub, api):
-    """Every attribute exists, and every parameter can be passed by name."""
+    """Every attribute of the stub exists, and every parameter can be passed by name."""
     api.exec("n = ethosu.reserve(npu=m.npu)")
     assert broken(api, stub) == set()
     api.exec("n.release()")
@@ -74,13 +74,13 @@ def test_the_contract_check_detects_missing_names(stub, api):
 
 
 def test_version(api, repo):
-    """Defined in one header only."""
+    """The version is that of the only header that defines it."""
     text = (repo / "modules/ethosu/ethosu_version.h").read_text()
     assert api.eval("ethosu.__version__") in text.split('"')
 
 
 def test_help_lists_every_method_with_its_arguments(stub, api):
-    """The names of the stub, in its order, without `self` and types.
+    """help() lists the stub's names in its order, with arguments but without `self` and types.
 
     MicroPython generates the list, so a new method needs no change elsewhere.
     """
@@ -105,7 +105,7 @@ def test_help_lists_every_method_with_its_arguments(stub, api):
 
 
 def test_every_name_is_used_by_a_test_or_an_example(stub, repo):
-    """Found after a dot: in test code run on the board, in the examples, in the docs."""
+    """Every name occurs after a dot in a board's test code, an example or a page."""
     module = repo / "modules/ethosu"
     places = [
         *(path for path in (repo / "host_tests").rglob("*.py") if path.name != "contract.py"),
@@ -117,7 +117,7 @@ def test_every_name_is_used_by_a_test_or_an_example(stub, repo):
         *(documented(node.body)[0] for node in classes(stub).values())
     )
     shown = {name for name in names if f".{name}" in text or name.startswith("PMU_")}
-    # Used without naming it: classes that only calls return, `with`, p[0], len(p).
+    # Names that are used implicitly: classes that only calls return, `with`, p[0], len(p).
     assert names - shown <= {"NPU", "PMU", "Tensor"} | SLOTS | {"__enter__", "__exit__"}
 
 
@@ -139,7 +139,7 @@ def test_every_event_can_be_counted(stub, api):
     assert len({api.eval(f"ethosu.{name}") for name in events}) == len(events) == len(counts)
 
 
-# What OpenMV's functions have and these ignore.
+# Parameters of OpenMV's functions that are ignored here.
 NO_EFFECT = {("Model.__init__", "load_to_fb"), ("Image.__init__", "copy_to_fb")}
 
 # Modules in Python are their own stubs, so they need no board.
@@ -154,7 +154,7 @@ IN_PYTHON = [
 
 
 def optional(tree):
-    """Optional parameters of public functions and classes: (where, name)."""
+    """Return optional parameters of public functions and classes: (where, name)."""
     for node in tree:
         name = getattr(node, "name", "_")
         if name.startswith("_"):
@@ -180,7 +180,7 @@ def optional(tree):
     ids=lambda path: str(path.relative_to(REPO)),
 )
 def test_each_optional_parameter_is_used_by_a_test(path):
-    """By name, in code that runs on a board: a form that a docstring promises, and no code runs."""
+    """A test passes each optional parameter by name on a board, or its promise is untested."""
     public = sharing.script(REPO / "tools/setup/book.py").public
     room = path.relative_to(REPO / "modules").parts[0]
     tests = REPO / "host_tests/modules" / ("ethosu/binding" if room == "ethosu" else room)
@@ -192,7 +192,7 @@ def test_each_optional_parameter_is_used_by_a_test(path):
     assert missing <= NO_EFFECT, missing - NO_EFFECT
 
 
-# Of each module and class the values that its examples take for granted.
+# For each module and class, the values that its examples presuppose.
 EXAMPLES = {
     "ethosu": "NAME = '/model.tflite'; v = [0.5] * len(x)",
     "ethosu.Model": "source = '/model.tflite'; y = bytearray(len(golden))",
@@ -205,7 +205,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_of_help_run(api, name):
-    """The indented lines; `await` needs a task."""
+    """The indented lines in docstrings run as they are; `await` is put into a task."""
     api.exec(f"import asyncio, ethosu_audio, ethosu_image\n{EXAMPLES[name]}\nhelp({name})")
     lines = [line for line in api.eval(f"{name}.__doc__").splitlines() if line[:1] == " "]
     assert len(lines) >= 2
@@ -215,7 +215,7 @@ def test_the_examples_of_help_run(api, name):
 
 
 def untyped(body):
-    """Public functions and methods without a docstring or any type."""
+    """Return public functions and methods without a docstring or any type."""
     for node in body:
         name = getattr(node, "name", "_")
         called = name in ("__init__", "__call__")
@@ -233,6 +233,6 @@ def untyped(body):
 
 @pytest.mark.parametrize("path", IN_PYTHON, ids=lambda path: str(path.relative_to(REPO)))
 def test_modules_in_python_have_types_and_docstrings(path):
-    """Calling an untyped function is an error in the caller under mypy --strict."""
+    """Modules in Python are typed, because mypy --strict rejects calls of untyped functions."""
     public = sharing.script(REPO / "tools/setup/book.py").public
     assert list(untyped(public(ast.parse(path.read_text())))) == []

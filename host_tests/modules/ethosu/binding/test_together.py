@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One NPU shared by a handle, its models and callbacks: each gets its own result."""
+"""A handle, its models and callbacks share an NPU, and each gets its own result."""
 
 import pytest
 
@@ -29,13 +29,13 @@ BUSY = ("OSError", 16)
 
 @pytest.fixture
 def shared(emulated):
-    """A reserved NPU `n` with two models, `k` and `l`, on it."""
+    """Return a board with a reserved NPU `n` and two models on it, `k` and `l`."""
     emulated.exec(_SETUP)
     return emulated
 
 
 def all_is_well(board):
-    """Handle and its models work; after its release, other handles do."""
+    """Check that a handle and its models work, and after its release, other handles."""
     board.exec("time.sleep_ms(2)\nn.cancel()\nn.invoke(payload, [])")
     assert board.eval("[bytes(one.predict([x])[0]) == golden for one in (k, l)]") == [True] * 2
     board.exec("n.release()")
@@ -62,7 +62,7 @@ def test_a_callback_may_cancel_what_is_waited_for(shared, wait, stop):
 
 @pytest.mark.parametrize("wait", WAITS)
 def test_a_callback_may_release_what_is_waited_for(shared, wait):
-    """The NPU can be reserved again once the waiter has left; until then it is busy."""
+    """If a callback releases the NPU during a wait, it stays busy until the waiter has left."""
     shared.exec(
         "def take():\n    global o\n    o = ethosu.reserve(npu=m.npu)\n    o.invoke(payload, [])"
     )
@@ -90,7 +90,7 @@ def test_a_callback_can_start_nothing_on_an_npu_that_is_waited_for(shared, wait)
 
 
 def test_a_callback_after_a_cancel_starts_nothing_either(shared):
-    """Otherwise the waiter would mistake the new inference for its own."""
+    """After a cancel, a callback starts nothing, as the waiter would take that for its own job."""
     again = "later(n.cancel, lambda: n.invoke_async(payload, []))"
     assert raised(shared, f"{again}\nn.invoke(payload, [])") == CANCELLED
     assert shared.eval("seen") == [BUSY]
@@ -162,7 +162,7 @@ def test_callbacks_that_start_the_next_inference_leave_time_for_others(shared):
 
 
 def test_a_callback_during_the_last_wait_of_a_task_starts_nothing(shared):
-    """Later steps of run() also wait for the NPU, and must not react to another job's end."""
+    """During run()'s last wait, a callback must not start a job whose end would wake run()."""
     shared.exec(
         "import micropython\nlate = ethosu.Model('/model.tflite', npu=n, timeout_ms=1)\n"
         "def call(_):\n"
@@ -171,7 +171,7 @@ def test_a_callback_during_the_last_wait_of_a_task_starts_nothing(shared):
         "    except OSError as error: seen.append(('OSError', error.errno))\n"
         "mask()\nlate._start([x])\ntime.sleep_ms(2)"
     )
-    # No jump between the two: the scheduler runs inside the wait.
+    # No jump is between the two calls, so the scheduler runs inside the wait.
     assert raised(shared, "micropython.schedule(call, None); late._step()") == CANCELLED
     assert shared.eval("seen") == [BUSY]
     shared.exec("unmask()")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ulab arrays as inputs and outputs, built into a firmware from the sources in ULAB_DIR."""
+"""ulab arrays work as inputs and outputs, in a firmware with ulab from ULAB_DIR."""
 
 import os
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def ulab(request, build_dir, board_npu, compiled, small_models, example):
-    """A board with ulab as `np`, model `m`, input `x` and the expected output `golden`."""
+    """Return a board with ulab as `np`, model `m`, input `x` and expected output `golden`."""
     source = os.environ.get("ULAB_DIR")
     if source is None or request.config.getoption("--ethosu-port"):
         pytest.skip("NOT TESTED WITH ULAB: set ULAB_DIR to a checkout of its source")
@@ -62,7 +62,7 @@ def test_wrong_arrays(ulab):
 
 
 def test_views(ulab):
-    """A contiguous slice is used in place. One with steps is not a buffer, but its copy is."""
+    """A contiguous slice is used in place; a slice with steps must be copied first."""
     ulab.exec(
         "wide, thin = (np.zeros(1536, dtype=np.int8) for _ in range(2))\n"
         "wide[768:] = x\nthin[::2] = x"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Real and raw values of inputs and outputs, and the conversion between them."""
+"""Tests real and raw values of inputs and outputs, and the conversion between them."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from .test_failures import compile_to
 
 
 def quantized(values, tensor, dtype=np.int8):
-    """As TFLite quantises: single precision, halves rounded away from zero, saturated."""
+    """Quantise as TFLite does: single precision, halves away from zero, saturated."""
     steps = np.asarray(values, np.float32) / np.float32(tensor.scale)
     steps = np.copysign(np.floor(np.abs(steps) + np.float32(0.5)), steps)
     limits = np.iinfo(dtype)
@@ -25,7 +25,7 @@ def quantized(values, tensor, dtype=np.int8):
 
 @pytest.fixture
 def real(api, example):
-    """Real inputs, some far out of range, as `v` on the board."""
+    """Define real inputs, some far out of range, as `v` on the board."""
     oracle, x, _ = example
     values = np.random.default_rng(5).normal(0, 3, x.size).astype(np.float32)
     values[:3] = 1e9, -1e9, 0
@@ -33,7 +33,7 @@ def real(api, example):
     return api, values, quantized(values, oracle.inputs[0])
 
 
-# A part of a view.
+# A slice of a view, which begins inside an array.
 PART = "memoryview(array('f', [0.0] * 16 + list(v) + [0.0] * 16))[16:784]"
 
 
@@ -128,7 +128,7 @@ def test_all_tensors(api):
 
 
 def test_attributes_describe_inputs_and_outputs(api, example):
-    """OpenMV's ten attributes, with the values of the reference."""
+    """OpenMV's ten attributes have the values of the reference."""
     oracle = example[0]
     for name, (tensor,) in (("input", oracle.inputs), ("output", oracle.outputs)):
         facts = f"m.{name}_shape, m.{name}_dtype, m.{name}_scale, m.{name}_zero_point"
@@ -143,7 +143,7 @@ def test_attributes_describe_inputs_and_outputs(api, example):
 
 
 def test_scales_per_channel(board, board_npu, tmp_path, small_models):
-    """Weights of a CPU operator keep one scale per channel; all are reported."""
+    """All scales of a CPU operator's weights, one per channel, are reported."""
     from ethosu.vela.tflite.Model import Model
 
     path, source = tmp_path / "mixed.tflite", small_models["small_cnn"]

@@ -22,7 +22,7 @@ SIZE = 300 << 10
 
 @pytest.fixture(scope="module")
 def large(board_npu, tmp_path_factory):
-    """A model of more than 300 KB, mostly weights, before and after Vela."""
+    """Return a model of more than 300 KB, mostly weights, before and after Vela."""
     folder = tmp_path_factory.mktemp("large")
     net = Net("large", 5)
     x = net.conv(net.input((1, 4, 4, 64)), 600, kernel=(3, 3))
@@ -36,7 +36,7 @@ def large(board_npu, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def board_with_rom(emulator_only, large, board_npu):
-    """A board with the model in its ROM, at an odd address after another file."""
+    """Return a board with the model in its ROM, at an odd address after another file."""
     image = romfs.build({"a_note.txt": b"odd", "large.tflite": large[1].read_bytes()})
     machine = Machine(emulated(npu=board_npu), romfs=image)
     with QemuBoard(machine) as board:
@@ -45,7 +45,7 @@ def board_with_rom(emulator_only, large, board_npu):
 
 @pytest.fixture
 def deployed(board_with_rom):
-    """That board after a soft reset, so that tests do not depend on each other."""
+    """Return that board after a soft reset, so that tests do not depend on each other."""
     board_with_rom.soft_reset()
     board_with_rom.exec("import ethosu")
     return board_with_rom
@@ -79,7 +79,7 @@ def test_its_results_are_exact(deployed, large):
 
 
 def test_the_same_model_in_ram_is_read_once(deployed):
-    """A file of another file system is read into RAM, and the model uses it there in place."""
+    """A file outside of the ROM is read into RAM once, and used there in place."""
     deployed.exec(
         "data = open('/rom/large.tflite', 'rb').read()\n"
         "with open('/large.tflite', 'wb') as file: file.write(data)\n"
@@ -141,7 +141,7 @@ def test_a_constant_beyond_16_mb_is_shown_as_it_is(request, board_npu, compiled,
 
 
 def test_a_file_that_claims_4_gb_is_a_memory_error(api):
-    """Its size + 1 wraps to 0 in 32 bits."""
+    """A file of 4 GB - 1 is a MemoryError: its size + 1, which wraps to 0, is not allocated."""
     api.exec(
         "import errno, io, machine, os\n"
         "class File(io.IOBase):\n"

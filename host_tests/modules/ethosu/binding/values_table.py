@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How each type of Python object is interpreted as tensor values: one list for all modules.
+"""The table, for all modules, of how each Python type is interpreted as tensor values.
 
 The page is modules/ethosu/docs/models.md, "Raw values and real values".
 """
@@ -32,7 +32,7 @@ def _of_code(code: str, tensor: str) -> str:
 
 
 def inputs(tensor: str) -> dict[str, str]:
-    """Expressions for an input tensor of this type, and the values they represent."""
+    """Return expressions for an input tensor of this type, and the values they represent."""
     meanings = {}
     for code in TYPECODES:
         real = code in "fd" and TENSORS[tensor] != code
@@ -45,7 +45,7 @@ def inputs(tensor: str) -> dict[str, str]:
 
 
 def outputs(tensor: str) -> dict[str, str]:
-    """The same for an output, which is always raw and must be writable."""
+    """Return expressions for an output, which is always raw and must be writable."""
     meanings = {}
     for kind, meaning in inputs(tensor).items():
         writable = not kind.startswith(("bytes(", "memoryview(one", "[", "(1"))
@@ -53,7 +53,7 @@ def outputs(tensor: str) -> dict[str, str]:
     return meanings
 
 
-# found(call, given): the output bytes, or the exception type.
+# found(call, given) returns the output bytes, or the exception type.
 _TABLE = """
 import asyncio, framebuf, uctypes
 def found(call, given):
@@ -71,7 +71,7 @@ calls = [lambda given: m.predict([given]), copied, lambda given: asyncio.run(m.r
 
 
 def differences(board, tensor: str, zero_point: int) -> list[tuple]:
-    """Where the board's model `m`, with six input and six output elements, deviates from the table.
+    """Return deviations from the table of the board's model `m`, with six inputs and six outputs.
 
     The scale is 0.5 for all 8-bit and 16-bit types except bool; the others have none.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Building and running the C tests of the driver."""
+"""Builds and runs the C tests of the driver."""
 
 import functools
 import re
@@ -36,7 +36,7 @@ SANITIZE = {
     "coverage": ["-O0", "--coverage"],
 }
 
-# How tests count instructions of the module's C code, and what else links it for the target.
+# Parts with which tests count instructions of the module's C code, or link it for the target.
 TARGET = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
 CORTEX_M55 = [
     *TARGET,
@@ -46,7 +46,7 @@ CORTEX_M55 = [
 
 @functools.cache
 def target_objects(folders: tuple[str, ...], *flags: str) -> tuple[Path, ...]:
-    """Sources in these folders of modules/ethosu, compiled for a Cortex-M55."""
+    """Compile the sources in these folders of modules/ethosu for a Cortex-M55."""
     module = REPO / "modules/ethosu"
     paths = [f"-I{module / name}" for name in (".", "driver/include", "runtime/include")]
     sources = [path for name in folders for path in sorted(module.glob(f"{name}/*.c"))]
@@ -55,7 +55,7 @@ def target_objects(folders: tuple[str, ...], *flags: str) -> tuple[Path, ...]:
 
 
 def firmware_objects() -> list[Path]:
-    """Driver and runtime as they are in the firmware of MPS3_AN547."""
+    """Return the objects of driver and runtime in the firmware of MPS3_AN547."""
     text = (REPO / "build/firmware/MPS3_AN547/firmware.map").read_text()
     row = r"^LOAD \S*build/(firmware/\S*/ethosu/(?:driver|runtime|executorch)/\S*\.[ao])$"
     objects = [REPO / "build" / name for name in re.findall(row, text, re.MULTILINE)]
@@ -67,7 +67,7 @@ run = sharing.run
 
 
 def numbers(program: Path, *options: str) -> dict[str, int]:
-    """What a program for MPS3_AN547 prints by semihosting on QEMU: names and numbers."""
+    """Run a program for MPS3_AN547 on QEMU; returns names and numbers that it prints."""
     machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
     semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]
     output = run(["qemu-system-arm", *machine, *semihosting, *options, "-kernel", program])
@@ -75,13 +75,13 @@ def numbers(program: Path, *options: str) -> dict[str, int]:
 
 
 def refuse(command: list[str | Path]) -> str:
-    """Run a command that must fail; return its standard error."""
+    """Run a command that must fail, and return its standard error."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     assert done.returncode != 0
     return done.stderr
 
 
-# The driver, the board it is linked with, and the simulator; and their combination.
+# Archives of the driver, of the board it is linked with, and of the simulator, and all of them.
 DRIVER = "sim_host/{}/libethosu_driver.a"
 BOARD = "sim_host/{}/libsim_host.a"
 SIM = "npu_sim/{}/libnpu_sim.a"
@@ -90,7 +90,7 @@ ALL = (DRIVER, *HOST)
 
 
 def sanitized(sanitizer: str, *flags: str) -> list[str]:
-    """Compiler and flags of a C test that includes headers of runtime, driver and simulator."""
+    """Return compiler and flags of a C test that includes headers of all parts."""
     return ["gcc", *STRICT, *SANITIZE[sanitizer], *INCLUDES, *flags]
 
 
@@ -101,7 +101,7 @@ def archives(sanitizer: str, *kinds: str) -> list[Path]:
 
 
 def group(*libraries: Path) -> list[str | Path]:
-    """Linker arguments for archives that refer to each other."""
+    """Return the linker arguments for archives that refer to each other."""
     return ["-Wl,--start-group", *libraries, "-Wl,--end-group"]
 
 
@@ -127,11 +127,11 @@ TESTS = sorted(path.name for path in C.glob("test_*.c"))
 
 
 def test_program(folder: Path, sanitizer: str) -> Path:
-    """Link the C tests of the driver as one program, which runs the test named as its argument."""
+    """Link the driver's C tests into one program, whose argument names the test to run."""
     return link(folder / "driver", sanitizer, [*TESTS, "board.c", "check.c"], *ALL)
 
 
 def names(*sources: str) -> list[str]:
-    """Names of the tests in C sources."""
+    """Return the names of the tests in C sources."""
     texts = [(C / source).read_text() for source in sources]
     return [name for text in texts for name in TEST.findall(text)]

@@ -3,10 +3,10 @@
 
     python -m host_tests.modules.ethosu.driver.coherent_runs MODEL FEEDS MODE [MODE ...]
 
-FEEDS: an .npz with the inputs of each step as "STEP.INPUT", and the expected outputs as
-"STEP=OUTPUT". Prints the result for each MODE: "exact", "wrong" or the driver's error.
-A MODE is "off", "strict" or "evict:SEED"; the suffix "+8" misaligns the file for the
-NPU, so the runtime copies what the NPU reads. ETHOSU_SIM_LIBRARY names the library, as usual.
+FEEDS is an .npz with the inputs of each step as "STEP.INPUT", and the expected outputs as
+"STEP=OUTPUT". The program prints a result for each MODE: "exact", "wrong" or the driver's
+error. A MODE is "off", "strict" or "evict:SEED"; the suffix "+8" misaligns the file, so that
+the runtime copies the NPU's data. ETHOSU_SIM_LIBRARY names the library, as usual.
 """
 
 import sys
@@ -18,7 +18,7 @@ from ethosu_tools.sim.simulation import Simulation
 
 
 def steps(feeds) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
-    """Inputs and expected outputs of each step."""
+    """Return inputs and expected outputs of each step."""
     count = 1 + max(int(name.partition(".")[0]) for name in feeds if "." in name)
 
     def row(mark: str, step: int) -> list[np.ndarray]:

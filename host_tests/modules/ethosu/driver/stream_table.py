@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of command streams, verify.txt: parsed, assembled, compared with the verifier."""
+"""Parses the table of command streams, verify.txt, and compares it with the verifier."""
 
 import re
 import subprocess
@@ -33,7 +33,7 @@ class Test:
 
 
 def read_table() -> tuple[dict[str, Test], dict[str, list[tuple[int, str]]]]:
-    """Tests and blocks of the table, by name."""
+    """Read tests and blocks of the table, by name."""
     tests: dict[str, Test] = {}
     blocks: dict[str, list[tuple[int, str]]] = {}
     lines: list[tuple[int, str]] = []
@@ -52,7 +52,7 @@ def read_table() -> tuple[dict[str, Test], dict[str, list[tuple[int, str]]]]:
 
 
 def alternatives(line: str) -> Iterator[str]:
-    """The line with each alternative of {a/b/c} in turn; {} repeats the first group's choice."""
+    """Expand {a/b/c} in a line to each alternative; {} repeats the first group's choice."""
     groups = re.findall(r"\{([^}]+)\}", line)
     for turn in range(len(groups[0].split("/")) if groups else 1):
         choice = line.replace("{}", groups[0].split("/")[turn] if groups else "")
@@ -60,7 +60,7 @@ def alternatives(line: str) -> Iterator[str]:
 
 
 def value_of(text: str, **names: int) -> int:
-    """The value of an expression."""
+    """Evaluate an expression."""
     return int(eval(text, {"__builtins__": {}}, names))
 
 
@@ -167,7 +167,7 @@ class Run:
             self._stream.raw(*values)
         elif name == "branch":
             self._stream.op("BRANCH", *values)
-        elif name == "branches":  # backwards: each is inserted before the others
+        elif name == "branches":  # in reverse, as each is inserted before the others
             for target in reversed(range(values[0])):
                 self._stream.op("BRANCH", 1, 8 * target)
         elif name in OPERATIONS:
@@ -176,7 +176,7 @@ class Run:
             self._stream.set(**{name: values[0]})
 
     def _map(self, name: str, region: int, base: int, y: int, x: int, c: int) -> None:
-        """One tile, NHWC or bricks."""
+        """Return the registers of one tile in NHWC or bricks."""
         registers = dict.fromkeys(("WIDTH0_M1", "HEIGHT0_M1", "HEIGHT1_M1"), 0xFFFF)
         registers |= {"REGION": region, "BASE0": base}
         registers |= {"STRIDE_Y": y & MASK32, "STRIDE_X": x & MASK32, "STRIDE_C": c}
@@ -224,7 +224,7 @@ class Run:
                 assert not text or value_of(text, **names) == found, verdict.writes
 
     def _check_each_needed(self, config: int, unused: list[str]) -> None:
-        """Leave out each register in turn."""
+        """Check that the stream needs each register, by leaving each out in turn."""
         words, at = self._stream.words, 0
         commands: list[tuple[int, list[int]]] = []
         while at < len(words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NPU calls of a compiled model as passed to the driver, and the commands of their streams."""
+"""Reads the NPU calls of a compiled model, as passed to the driver, and their commands."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from host_tests.tools.npu_sim.assembler import PAYLOAD
 
 @dataclass(frozen=True)
 class Call:
-    """One ethos-u operator: payload, contents of region 0, sizes of all regions."""
+    """An ethos-u operator: payload, contents of region 0, sizes of all regions."""
 
     payload: bytes
     constants: bytes
@@ -55,7 +55,7 @@ class Command:
 
 
 def commands(stream: bytes) -> Iterator[Command]:
-    """The commands of a stream."""
+    """Decode the commands of a stream."""
     words = np.frombuffer(stream, np.uint32).tolist()
     at = 0
     while at < len(words):

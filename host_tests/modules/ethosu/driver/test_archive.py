@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The driver in a static archive, linked by applications without special options.
+"""Applications can link the driver in a static archive without special options.
 
 A linker takes only referenced objects from an archive. These tests check that products and the
 verifier are referenced, and that a build without one of them reports it; test_library.py checks
@@ -29,7 +29,7 @@ UNVERIFIED = FINE | dict.fromkeys(("stream", "nonsense", "invoke"), NO_VERIFIER)
 
 @pytest.fixture(scope="module", params=OPTIONS, ids=lambda option: option or "everything")
 def built(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[str, Path]:
-    """A build option, and the application linked with an archive built that way."""
+    """Return a build option, and the application linked with an archive built that way."""
     folder = tmp_path_factory.mktemp("archive")
     flags = [*cbuild.STRICT, "-O1", *cbuild.INCLUDES]
     flags += [f"-D{request.param}"] if request.param else []
@@ -43,7 +43,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[str, Path]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_products_work_if_built_in_and_are_named_if_not(built, family) -> None:
-    """NPU found and invalid input rejected, or one message that names the option."""
+    """With a product, the NPU is found; without, one message names the option."""
     option, program = built
     name = FAMILIES[family]
     expected = UNVERIFIED if option == "ETHOSU_VERIFY=0" else FINE
@@ -55,7 +55,7 @@ def test_products_work_if_built_in_and_are_named_if_not(built, family) -> None:
 
 
 def test_a_build_without_any_npu_is_refused(tmp_path) -> None:
-    """The compiler names the option to set."""
+    """A build without any product does not compile; the error names the option to set."""
     flags = [*cbuild.INCLUDES, "-DETHOSU_U55=0", "-DETHOSU_U65=0", "-DETHOSU_U85=0"]
     source = cbuild.REPO / "modules/ethosu/driver/device/ethosu_products.c"
     error = cbuild.refuse(["gcc", *flags, "-c", source, "-o", tmp_path / "none.o"])

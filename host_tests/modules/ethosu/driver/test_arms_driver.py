@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Arm's driver 1.0, measured like ours; FIGURES.md compares the two.
+"""Measures Arm's driver 1.0 like ours, for the comparison in FIGURES.md.
 
-Runs if ETHOSU_ARM_DRIVER_DIR names its source tree (hal_ethos_u, or ethos-u-core-driver).
+This runs if ETHOSU_ARM_DRIVER_DIR names its source tree (hal_ethos_u, or ethos-u-core-driver).
 """
 
 from pathlib import Path
@@ -14,13 +14,13 @@ from host_tests.modules.ethosu.driver.streams import npu_calls
 from host_tests.modules.ethosu.driver.test_cost import CLIENT_MAX, client_costs, count
 from host_tests.modules.ethosu.driver.test_library import build, text_of_minimal
 
-# In spite of checks of addresses, ports, cache lines and of other threads.
+# These limits hold despite checks of addresses, ports, cache lines and other threads.
 MAX_RATIO = 0.92
 
 
 @pytest.fixture
 def arms() -> Path:
-    """The source tree of Arm's driver."""
+    """Return the source tree of Arm's driver."""
     return needs.tree("ETHOSU_ARM_DRIVER_DIR", "Arm's driver")
 
 
@@ -28,7 +28,7 @@ def arms() -> Path:
 def test_a_client_pays_less_than_with_arms_driver(
     arms, compiled, small_models, tmp_path, capsys, npu
 ) -> None:
-    """Instructions of reserve, invoke, release, and their text size in bytes."""
+    """Reserve, invoke and release take fewer instructions and bytes than with Arm's driver."""
     (call,) = npu_calls(compiled(small_models["small_cnn"], npu))
     cmsis = sharing.micropython("--cmsis")
     family = npu.split("-")[1]

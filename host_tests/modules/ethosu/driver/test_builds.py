@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compiling and linking the driver: for the target, with Arm's names, with overrides."""
+"""The driver compiles and links for the target, with Arm's names, and with overrides."""
 
 import re
 from pathlib import Path
@@ -21,28 +21,28 @@ PUBLIC = [
     *(MODULE / name for name in ("runtime/include/ethosu_model.h", "audio/ethosu_audio.h")),
 ]
 
-# Bytes of the driver on a Cortex-M55 with -Os, including counters, verifier, error messages, and a
-# copy with vectors, which takes 106. ethosu_ext_run() takes 60, the tables of counters of 1.99 252.
+# Bytes of the driver on a Cortex-M55 with -Os, with counters, verifier, error messages, the vector
+# copy (106), ethosu_ext_run() (60) and the tables of counters of 1.99 (252).
 TEXT_LIMIT = 21_800
 U85_TEXT_LIMIT = 3_850
 
 
 @pytest.fixture(scope="module")
 def objects() -> dict[str, Path]:
-    """The driver compiled for a Cortex-M55, by file."""
+    """Compile the driver for a Cortex-M55, by file."""
     flags = ["-std=c11", "-Os", "-ffunction-sections", *WARNINGS, *PATHS]
     made = cbuild.sharing.objects([*cbuild.TARGET, *flags], cbuild.SOURCES)
     return {source.stem: made for source, made in zip(cbuild.SOURCES, made, strict=True)}
 
 
 def text_sizes(objects: dict[str, Path]) -> dict[str, int]:
-    """Bytes of text and constants, by file."""
+    """Return the bytes of text and constants, by file."""
     lines = cbuild.run(["arm-none-eabi-size", *objects.values()]).splitlines()[1:]
     return {name: int(line.split()[0]) for name, line in zip(objects, lines, strict=True)}
 
 
 def test_it_compiles_for_the_target_without_a_warning_and_small(objects, capsys) -> None:
-    """Strict warnings are errors; sizes are printed by file."""
+    """The driver compiles with strict warnings, within its size limits, printed by file."""
     sizes = text_sizes(objects)
     u85 = sum(size for name, size in sizes.items() if name.endswith("_u85"))
     rest = sum(sizes.values()) - u85
@@ -53,7 +53,7 @@ def test_it_compiles_for_the_target_without_a_warning_and_small(objects, capsys)
 
 
 def test_it_allocates_prints_and_asserts_nothing(objects) -> None:
-    """Undefined symbols of the driver: the board's, and a few from the C library."""
+    """The driver calls only the board and a few C functions that do not allocate or print."""
     board = {"ethosu_board", "ethosu_ext_board_idle", "ethosu_ext_board_ticks_ms"}
     library = {"memcpy", "memmove", "memset", "strcmp", "strlen"}
     runtime = re.compile(r"__aeabi_\w+|__\w+di\d|__sync_\w+")
@@ -65,7 +65,7 @@ def test_it_allocates_prints_and_asserts_nothing(objects) -> None:
 
 
 def test_the_copy_hook_is_weak_and_alone_in_its_file(objects) -> None:
-    """Otherwise a compiler could inline the default despite a board's override."""
+    """The weak copy hook has a file of its own, or a compiler could inline the default."""
     lines = cbuild.run(["arm-none-eabi-nm", objects["arm_ethos_io_memcpy"]]).splitlines()
     defined = [line.split()[-2:] for line in lines if " U " not in line and " $" not in line]
     assert [entry for entry in defined if entry[0] != "t"] == [["W", "arm_ethos_io_memcpy"]]
@@ -78,7 +78,7 @@ def test_the_copy_hook_is_weak_and_alone_in_its_file(objects) -> None:
 
 
 def test_a_callback_is_published_in_the_order_of_the_source(objects) -> None:
-    """No callback, then the argument, then the callback, for an interrupt in between."""
+    """An interrupt must never see a callback with another one's argument, so stores are ordered."""
     text = cbuild.run(["arm-none-eabi-objdump", "-d", objects["ethosu_handle"]])
     code = text.partition("<ethosu_ext_on_done>:")[2].partition("\n\n")[0]
     stores = re.findall(r"\t(st\w*)(?:\.w)?\s+(\w+), \[\w+(?:, #\d+)?\]", code)
@@ -87,7 +87,7 @@ def test_a_callback_is_published_in_the_order_of_the_source(objects) -> None:
 
 
 def test_a_program_for_arms_driver_compiles_links_and_runs(tmp_path) -> None:
-    """Every function of ethosu_driver.h, with -Werror, as C and on the target."""
+    """A program that calls every function of ethosu_driver.h builds with -Werror, and runs."""
     sources = ["arm_names.c", "standalone_board.c"]
     program = cbuild.link(tmp_path / "arm_names", "address", sources, cbuild.DRIVER)
     assert "no NPU there" in cbuild.run([program])
@@ -109,7 +109,7 @@ def test_each_header_stands_alone_in_c_and_cpp(header, tmp_path) -> None:
 
 @pytest.mark.parametrize("header", sorted(PUBLIC), ids=lambda path: path.name)
 def test_cpp_links_what_a_public_header_declares(header, tmp_path) -> None:
-    """A C++ program that takes the address of each function refers to the C names."""
+    """A C++ program links, as public headers declare each function with its C name."""
     text = re.sub(
         r"/\*.*?\*/|//[^\n]*|^#define(?:[^\n]*\\\n)*[^\n]*",
         "",
@@ -131,7 +131,7 @@ def test_cpp_links_what_a_public_header_declares(header, tmp_path) -> None:
 
 
 def test_a_cache_hook_of_old_signature_is_rejected(tmp_path) -> None:
-    """It would link in C and flush garbage, so the header makes it a compile error."""
+    """A cache hook with the old signature would flush garbage, so it must not compile."""
     source = tmp_path / "old.c"
     source.write_text(
         "#include <ethosu_driver.h>\nvoid ethosu_flush_dcache(uint32_t *p, size_t bytes);\n"
@@ -141,7 +141,7 @@ def test_a_cache_hook_of_old_signature_is_rejected(tmp_path) -> None:
 
 
 def test_the_interrupt_handler_is_short() -> None:
-    """Under 15 lines: read, acknowledge, store, signal."""
+    """The interrupt handler has under 15 lines: read, acknowledge, store, signal."""
     text = read("job/ethosu_irq.c")
     body = re.search(r"void ethosu_irq_handler\(.*?\n\{\n(.*?)^\}", text, re.DOTALL | re.MULTILINE)
     assert body is not None
@@ -149,7 +149,7 @@ def test_the_interrupt_handler_is_short() -> None:
 
 
 def test_the_interrupt_handler_shares_no_plain_field() -> None:
-    """All that runs in it accesses a handle by atomics; no file assigns these fields plainly."""
+    """Fields that the interrupt handler uses are only accessed by atomics, in all files."""
     ours = read("job/ethosu_irq.c") + read("job/ethosu_job.h")
     atomic = r"(?:ETHOSU_EXT_[GS]ET\(|__atomic_\w+\(&|ethosu_ext_add\(&)"
     accesses = re.findall(rf"({atomic})?drv->(?!dev\b)((?:job\.)?\w+)", ours)
@@ -162,7 +162,7 @@ def test_the_interrupt_handler_shares_no_plain_field() -> None:
 
 
 def operations(*sources: str) -> dict[str, int]:
-    """Opcodes of operations in the tables of these sources, by name."""
+    """Read the opcodes in the tables of these sources, by name."""
     rows = re.findall(
         r"^OPERATION\((0x\w+), (\w+)\)", read("verify/ethosu_operations.def"), re.MULTILINE
     )
@@ -171,12 +171,12 @@ def operations(*sources: str) -> dict[str, int]:
 
 
 def read(name: str) -> str:
-    """The text of a file of the driver."""
+    """Read a file of the driver."""
     return (DRIVER / name).read_text()
 
 
 def test_opcodes_equal_velas() -> None:
-    """Opcodes in the verifier's tables have the same numbers as in Vela."""
+    """Opcodes in the verifier's tables equal Vela's."""
     from ethosu.vela.ethos_u55_regs import ethos_u55_regs as vela
 
     table = read("verify/ethosu_commands.def")
@@ -195,7 +195,7 @@ def test_opcodes_equal_velas() -> None:
 
 
 def test_u85_commands_equal_the_models() -> None:
-    """Code and significant parameter bits of each; the model's were written from Arm's headers."""
+    """Codes and parameter bits equal the model's, which were taken from Arm's headers."""
     from host_tests.tools.npu_sim.assembler import PAYLOAD
     from host_tests.tools.npu_sim.hardware import commands
 
@@ -207,12 +207,12 @@ def test_u85_commands_equal_the_models() -> None:
     }
     model = commands("ethos-u85-256")
     others = {code: name for code, (name, _) in model.items() if code not in found}
-    # Vela never writes these, and the verifier refuses what it does not know.
+    # Vela never writes these commands, and the verifier refuses unknown ones.
     others = {code: name for code, name in others.items() if "USER_DEFINED" not in name}
     ours = operations("verify/ethosu_verify_u85.c", "verify/ethosu_verify_branch_u85.c")
     assert others == {code: name for name, code in ours.items()}
     for code, (name, bits) in found.items():
-        signed = code >= PAYLOAD and bits == 0xFFFF  # 40 bits; the verifier uses the sign
+        signed = code >= PAYLOAD and bits == 0xFFFF  # a 40-bit number whose sign the verifier uses
         assert model[code] == (name, 0xFF if signed else bits)
 
 
@@ -234,7 +234,7 @@ int main(void)
 
 @pytest.mark.parametrize("value", [0, 1])
 def test_a_build_without_cop2_names_the_option(value, tmp_path) -> None:
-    """ETHOSU_COP2=0; with 1 the payload is read."""
+    """With ETHOSU_COP2=0, the error of a COP2 payload names the option; with 1 it is read."""
     (tmp_path / "main.c").write_text(COP2)
     names = (
         "payload/ethosu_payload",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The driver on the simulator, with scripted faults and timing, under ASan and UBSan.
+"""Tests the driver on the simulator, with scripted faults and timing, under ASan and UBSan.
 
 Each test is a TEST() of a C source; the output names those that fail.
 """
@@ -13,7 +13,7 @@ from host_tests.modules.ethosu.driver import cbuild
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All C tests of the folder."""
+    """Build all C tests of the folder."""
     return cbuild.test_program(tmp_path_factory.mktemp("driver"), "address")
 
 
@@ -22,7 +22,7 @@ SLOW = "every_sequence_of_five_calls_leaves_the_driver_usable"
 
 @pytest.mark.parametrize("source", cbuild.TESTS)
 def test_driver(program: Path, source: str) -> None:
-    """All tests of a source."""
+    """All tests of a C source pass."""
     cbuild.run([program, *(name for name in cbuild.names(source) if name != SLOW)])
 
 
@@ -32,7 +32,7 @@ def test_all_short_sequences(program: Path) -> None:
 
 
 def test_a_handle_keeps_several_payloads() -> None:
-    """ETHOSU_EXT_STREAMS: tests of prepared programs, with handles that keep three payloads."""
+    """Tests of prepared programs pass with ETHOSU_EXT_STREAMS=3, three payloads per handle."""
     parts = (cbuild.C / name for name in ("test_prepare.c", "board.c", "check.c"))
     flags = cbuild.sanitized("address", "-DETHOSU_EXT_STREAMS=3")
     libraries = cbuild.group(*cbuild.archives("address", *cbuild.HOST))

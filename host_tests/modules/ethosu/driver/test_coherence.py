@@ -18,15 +18,15 @@ from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild, coherent_runs
 
 DRIVER = Path("modules/ethosu/driver")
-# The fast scratch of U65 and U85 is separate memory (Dedicated_Sram), zeroed by the CPU.
+# On U65 and U85, fast scratch is separate memory (Dedicated_Sram), which the CPU zeroes.
 NPUS = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
 STEPS = 3
 SEEDS = range(1, 9)
 MANY_SEEDS = range(1, 1001)
 EVICTIONS = [f"evict:{seed}" for seed in SEEDS]
 
-# Mutations: file, text, its replacement; and the modes, one of which must fail, or the C test that
-# fails where no model detects it.
+# Mutations: file, text and replacement, and the modes, one of which must fail, or the C test that
+# fails if no model does.
 MUTATIONS = {
     "clean before each run": (
         "ethosu_driver.c",
@@ -96,7 +96,7 @@ MUTATIONS = {
 
 
 def feeds_of(model: Path, folder: Path) -> Path:
-    """Random inputs and the reference's outputs for some steps."""
+    """Make random inputs and the reference's outputs for some steps."""
     oracle, dice, arrays = Oracle(model), np.random.default_rng(1), {}
     for step in range(STEPS):
         inputs = [
@@ -120,7 +120,7 @@ def built():
     ids="-".join,
 )
 def runs(request, small_models, compiled, tmp_path_factory):
-    """A compiled model with its feeds."""
+    """Return a compiled model with its feeds."""
     model, npu = request.param
     source = small_models[model]
     folder = tmp_path_factory.mktemp("coherence")
@@ -128,20 +128,20 @@ def runs(request, small_models, compiled, tmp_path_factory):
 
 
 def outcomes(runs, modes) -> dict[str, str]:
-    """Results of the library's runs, by mode."""
+    """Return the results of the library's runs, by mode."""
     model, feeds = runs[0].read_bytes(), dict(np.load(runs[1]))
     return {mode: coherent_runs.run(model, feeds, mode) for mode in modes}
 
 
 def outcomes_of(library: Path, runs, modes) -> dict[str, str]:
-    """The same of another library, in a process of its own."""
+    """Return the results of another library, run in a process of its own."""
     module = "host_tests.modules.ethosu.driver.coherent_runs"
     command = ["env", f"ETHOSU_SIM_LIBRARY={library}", sys.executable, "-m", module, *runs, *modes]
     return dict(line.split(" ", 1) for line in sharing.run(command, cbuild.REPO).splitlines())
 
 
 def objects_of(*folders: str) -> list[Path]:
-    """Objects of the host library, except those of deleted sources."""
+    """Return the objects of the host library, except those of deleted sources."""
     build = cbuild.REPO / "build/sim_host"
     objects = [path for folder in folders for path in sorted((build / folder).rglob("*.o"))]
     sources = {path: cbuild.REPO / path.relative_to(build).with_suffix(".c") for path in objects}
@@ -149,7 +149,7 @@ def objects_of(*folders: str) -> list[Path]:
 
 
 def mutated(name: str, folder: Path) -> Path:
-    """The host library with one mutation of the driver's file."""
+    """Build the host library with one mutation of the driver's file."""
     file, text, instead, _ = MUTATIONS[name]
     build = cbuild.REPO / "build/sim_host"
     for path in sorted((cbuild.REPO / DRIVER).glob("*/*.[chd]*")):
@@ -189,7 +189,7 @@ def test_no_eviction_of_1000_seeds_changes_a_result(runs, capsys):
 
 @pytest.fixture(scope="module")
 def dedicated(small_models, compiled, tmp_path_factory):
-    """A model with separate memory for fast scratch."""
+    """Return a model with separate memory for fast scratch."""
     source = small_models["small_cnn"]
     folder = tmp_path_factory.mktemp("dedicated")
     return compiled(source, "ethos-u65-512"), feeds_of(source, folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The copy with vectors (ethosu_copy.h) on an emulated Cortex-M55; the PC has the other one."""
+"""Tests the vector copy (ethosu_copy.h) on an emulated Cortex-M55; the PC uses the other."""
 
 from pathlib import Path
 

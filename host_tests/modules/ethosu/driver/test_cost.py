@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cost of the driver in Cortex-M55 instructions, counted by stock QEMU."""
+"""Stock QEMU counts the driver's cost in Cortex-M55 instructions."""
 
 import itertools
 from collections.abc import Callable
@@ -24,10 +24,10 @@ INFERENCE_MAX = 275
 CLIENT_MAX = {"ethos-u55-128": 484, "ethos-u65-256": 492, "ethos-u85-256": 492}
 FAST_MEMORY_MAX = 15
 CHECKSUM_PER_WORD_MAX = 0.84
-# Without a memory table each base pointer and the stream are given to the cache's hook.
+# Without a memory table, the cache's hook gets each base pointer and the stream.
 CLEAN_MAX = 80
 VERIFY_PER_WORD_MAX = 30
-# The same as a part per word, and one per operation.
+# The cost as a part per word and a part per operation.
 WORD_MAX, OPERATION_MAX = 15, 350
 # A hostile stream in which each word is an operation.
 VERIFY_PER_OPERATION_MAX = 270
@@ -35,7 +35,7 @@ OPERATIONS = {"CONV": 2, "DEPTHWISE": 3, "POOL": 5, "ELEMENTWISE": 6, "DMA_START
 
 
 def model_header(call: Call) -> str:
-    """The header included by target/cost.c: payload and sizes, three bases as passed by TFLM."""
+    """Write the header of target/cost.c: payload and sizes, three bases as passed by TFLM."""
     words = ", ".join(f"0x{word:X}u" for word in np.frombuffer(call.payload, np.uint32))
     sizes = ", ".join(str(size) for size in call.sizes[:3])
     return f"#define COST_PAYLOAD {words}\n#define COST_SIZES {sizes}\n"
@@ -43,7 +43,7 @@ def model_header(call: Call) -> str:
 
 @pytest.fixture(scope="module")
 def call_of(compiled, small_models) -> Callable[..., Call]:
-    """A payload from Vela; small_cnn has operations of each kind."""
+    """Return Vela's payload of small_cnn, which has operations of each kind."""
 
     def compile_one(npu: str = "ethos-u55-128", model: str = "small_cnn") -> Call:
         (call,) = npu_calls(compiled(small_models[model], npu))
@@ -54,18 +54,18 @@ def call_of(compiled, small_models) -> Callable[..., Call]:
 
 @pytest.fixture(scope="module", params=CLIENT_MAX)
 def family_costs(request, call_of) -> tuple[str, dict[str, int]]:
-    """A config of each family, and the lines printed by target/cost.c for it."""
+    """Return a config of each family, and the output lines of target/cost.c for it."""
     return request.param, client_costs(call_of(request.param))
 
 
 @pytest.fixture(scope="module")
 def costs(call_of) -> dict[str, int]:
-    """Output lines of target/cost.c."""
+    """Return the output lines of target/cost.c."""
     return client_costs(call_of())
 
 
 def count(call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
-    """Output lines of a program in target/, linked with the code it measures."""
+    """Return the output lines of a program in target/, linked with the code it measures."""
     folder = sharing.folder_with("cost_model.h", model_header(call))
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", TARGET / "cost.ld"]
     command = [*cbuild.CORTEX_M55, f"-I{folder}", *script, TARGET / source, *parts, "-o"]
@@ -74,14 +74,14 @@ def count(call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
 
 
 def client_costs(call: Call, *flags: str) -> dict[str, int]:
-    """Output lines of target/cost.c, for a driver built with these flags."""
+    """Return the output lines of target/cost.c for a driver built with these flags."""
     paths = [f"-I{DRIVER.parent}", f"-I{DRIVER / 'include'}"]
     objects = cbuild.target_objects(("driver/*",), *flags)
     return count(call, "cost.c", ["-Wall", "-Wextra", "-Werror", *paths, *objects])
 
 
 def test_an_inference_costs_few_instructions(costs, capsys) -> None:
-    """The driver's total per inference, including the NPU's reset at power-up."""
+    """An inference takes few instructions in the driver, including the reset at power-up."""
     with capsys.disabled():
         print(f"\ndriver, instructions on Cortex-M55 at -O2: {costs}")
     assert costs["failed"] == 0
@@ -89,7 +89,7 @@ def test_an_inference_costs_few_instructions(costs, capsys) -> None:
 
 
 def test_a_client_of_arms_interface_pays_for_verifying_once(family_costs, capsys) -> None:
-    """Reserve, invoke, release with the verifier on; the model is in flash or in other memory."""
+    """A client that reserves, invokes, releases verifies a model only once, in any memory."""
     npu, costs = family_costs
     with capsys.disabled():
         print(f"\n{npu}, a client of Arm's interface: {costs}")
@@ -102,26 +102,26 @@ def test_a_client_of_arms_interface_pays_for_verifying_once(family_costs, capsys
 
 
 def test_a_build_may_promise_that_payloads_are_constant(call_of) -> None:
-    """For a client that can't call ethosu_ext_set_constant_payloads() and has no memory table."""
+    """A build option replaces ethosu_ext_set_constant_payloads(), which some clients can't call."""
     costs = client_costs(call_of(), "-DETHOSU_CONSTANT_PAYLOADS=1")
     assert costs["client"] <= CLIENT_MAX["ethos-u55-128"] + CLEAN_MAX
 
 
 def test_a_changed_word_is_detected(costs) -> None:
-    """The vector unit's checksum detects changes, so the client's payload is verified again."""
+    """The checksum detects a changed word, so the payload is verified again."""
     assert 10 < costs["changes_refused"] <= costs["changes"]
     assert costs["changes_unseen"] == 0
 
 
 def test_verifying_costs_few_instructions_per_word(family_costs) -> None:
-    """The verifier takes linear time, is cheap, and runs once per load."""
+    """The verifier takes few instructions per word, in linear time."""
     _, costs = family_costs
     assert costs["verify_per_word_x10"] <= 10 * VERIFY_PER_WORD_MAX
 
 
 @pytest.mark.parametrize("npu", CLIENT_MAX)
 def test_verifying_costs_a_part_per_word_and_a_part_per_operation(call_of, npu) -> None:
-    """For a short stream with many operations, which costs more per word."""
+    """Verifying costs a part per word and a part per operation, as a short stream shows."""
     call = call_of(npu, "small_streaming")
     costs = client_costs(call)
     operations = sum(each.code in OPERATIONS.values() for each in commands(call.stream))
@@ -129,7 +129,7 @@ def test_verifying_costs_a_part_per_word_and_a_part_per_operation(call_of, npu) 
     assert costs["verify_per_word_x10"] * costs["words"] <= 10 * limit
 
 
-# Each operation on one NPU, each NPU with one or two; the other pairs are slow.
+# Each operation runs on one NPU, and each NPU runs one or two; other pairs are marked slow.
 QUICK = [*zip(itertools.cycle(CLIENT_MAX), OPERATIONS, strict=False)]
 
 
@@ -141,7 +141,7 @@ QUICK = [*zip(itertools.cycle(CLIENT_MAX), OPERATIONS, strict=False)]
     ],
 )
 def test_a_stream_of_operations_alone_is_verified_in_bounded_time(call_of, npu, name) -> None:
-    """It does not check for stop requests, so its cost per word is bounded."""
+    """The verifier does not check for stop requests, so its time must be bounded."""
     call = call_of(npu)
     stream = call.stream
     at = next(each.offset for each in commands(stream) if each.code == OPERATIONS[name])

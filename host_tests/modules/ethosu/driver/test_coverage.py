@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Coverage of the driver by its C tests."""
+"""The driver's C tests cover it."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def run_all(folder: Path) -> None:
 
 
 def gcov(objects: Path) -> list[dict]:
-    """Files of the driver as gcov reports them."""
+    """Return gcov's report on the driver's files."""
     data = sorted(objects.rglob("*.gcda"))
     command = ["gcov", "--branch-probabilities", "--json-format", "--stdout", *data]
     lines = sharing.run(command, objects).splitlines()
@@ -43,7 +43,7 @@ def gcov(objects: Path) -> list[dict]:
 
 @pytest.mark.slow
 def test_lines_and_branches_are_covered(tmp_path, capsys) -> None:
-    """At least 97 % of the lines and 90 % of the branches; uncovered ones are listed."""
+    """C tests cover 97 % of the lines and 90 % of the branches; others are listed."""
     objects = cbuild.REPO / "build/sim_host/coverage"
     for old in objects.rglob("*.gcda"):
         old.unlink()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The driver with a real command stream on the simulator, and each NPU fault."""
+"""The driver handles each NPU fault, with a real command stream on the simulator."""
 
 import ctypes as c
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from host_tests.modules.ethosu.driver.streams import Call, npu_calls
 
 NPUS = ("ethos-u55-128", "ethos-u85-256")
 
-# The injected fault, how often, and the driver's error for the affected inference.
+# The injected fault, the number of times, and the driver's error for the affected inference.
 FAULTS = {
     "irq-lost": ({"irq-lost": 1}, "NPU finished, but no interrupt came within 10000 ms"),
     "irq-late": ({"irq-late": 1}, "NPU finished, but no interrupt came within 10000 ms"),
@@ -23,7 +23,7 @@ FAULTS = {
     "watchdog": ({"watchdog": 1}, "watchdog"),
     "ecc-error": ({"ecc-error": 1}, "memory error (ECC)"),
     "branch-error": ({"branch-error": 1}, "branch out of range"),
-    # Its state seems lost, so it is reset at power-up, and again after a failure.
+    # The NPU's state seems lost, so it is reset at power-up, and again after a failure.
     "prot-stuck": ({"prot-stuck": 2}, "NPU is in protection state"),
     "reset-stuck": ({"prot-stuck": 1, "reset-stuck": 1}, "NPU reset did not complete: in reset"),
     "power-refused": ({"power-refused": 1}, "protection state 0x0, 0x1"),
@@ -43,7 +43,7 @@ LINE = 32
 
 @dataclass
 class Host:
-    """sim_host in this process, with the regions of one NPU call in its memory."""
+    """A sim_host in this process, with the regions of one NPU call in its memory."""
 
     library: c.CDLL
     driver: int
@@ -51,7 +51,7 @@ class Host:
     regions: list[c.Array] = field(default_factory=list)
 
     def alloc(self, size: int) -> c.Array:
-        """Memory accessible to the NPU."""
+        """Allocate memory that the NPU can access."""
         address = self.library.sim_host_alloc(c.c_size_t(max(size, 1)))
         return (c.c_uint8 * size).from_address(address)
 
@@ -64,7 +64,7 @@ class Host:
         self.regions[0][: len(self.call.constants)] = self.call.constants
 
     def invoke(self, seed: int) -> tuple[int, bytes]:
-        """Run once on random scratch memory; returns the driver's result and the scratch."""
+        """Run once on random scratch; returns the driver's result and the scratch."""
         random = np.random.default_rng(seed)
         size = len(self.regions[1])
         self.regions[1][:] = random.integers(0, 256, size, dtype=np.uint8).tobytes()
@@ -77,7 +77,7 @@ class Host:
         return result, bytes(self.regions[1])
 
     def error(self) -> str:
-        """The driver's message for its last failure."""
+        """Return the driver's message for its last failure."""
         text = c.create_string_buffer(200)
         fault = self.library.ethosu_ext_last_error(c.c_void_p(self.driver))
         self.library.ethosu_ext_describe(c.c_void_p(fault), text, c.c_size_t(len(text)))
@@ -86,7 +86,7 @@ class Host:
 
 @pytest.fixture(scope="module")
 def library() -> c.CDLL:
-    """The sim_host."""
+    """Return the library of sim_host."""
     library = c.CDLL(str(cbuild.shared_library()))
     for name in ("sim_host_alloc", "sim_host_open", "ethosu_ext_last_error"):
         getattr(library, name).restype = c.c_void_p
@@ -97,7 +97,7 @@ def library() -> c.CDLL:
 
 @pytest.fixture(params=NPUS)
 def host(request, library, compiled, small_models) -> Iterator[Host]:
-    """A reserved NPU with a small model loaded."""
+    """Return a reserved NPU with a small model loaded."""
     npu = request.param
     (call,) = npu_calls(compiled(small_models["small_cnn"], npu))
     driver = library.sim_host_open(0, npu.encode())
@@ -112,7 +112,7 @@ def host(request, library, compiled, small_models) -> Iterator[Host]:
 
 
 def test_every_fault_is_tested() -> None:
-    """Covers every fault except those with separate tests."""
+    """The tables have every fault except those with separate tests."""
     text = (cbuild.REPO / "tools/npu_sim/device/npu_faults.c").read_text()
     rows = [line for line in text.splitlines() if line.startswith("    [NPU_FAULT_")]
     names = {row.split('"')[1] for row in rows}
@@ -122,7 +122,7 @@ def test_every_fault_is_tested() -> None:
 
 @pytest.mark.parametrize("threaded", [False, True], ids=["in the call", "on a thread"])
 def test_inferences_repeat(host, threaded) -> None:
-    """The same input gives the same memory on any executor, with no writes outside."""
+    """Equal inputs give equal memory on any executor, without writes outside."""
     golden = host.invoke(1)
     assert golden[0] == 0
     host.library.sim_host_use_thread(0, threaded)
@@ -149,10 +149,10 @@ def test_each_fault_ends_in_its_error_and_the_next_inference_is_right(host, faul
 
 @pytest.mark.parametrize("fault", HARMLESS)
 def test_tolerated_faults_change_nothing(host, fault) -> None:
-    """Before, during and after inferences, and a spurious interrupt while idle."""
+    """Tolerated faults, also a spurious interrupt while idle, do not change results."""
     golden = host.invoke(1)
     assert host.library.sim_host_inject(0, fault.encode(), 1)
-    # A slow reset only shows when there is one: on an NPU that has lost its state.
+    # A slow reset only has an effect on an NPU that has lost its state, and so is reset.
     assert host.library.sim_host_inject(0, b"prot-stuck", fault == "reset-slow")
     host.library.sim_host_interrupt(0)
     assert host.invoke(1) == golden
@@ -161,7 +161,7 @@ def test_tolerated_faults_change_nothing(host, fault) -> None:
 
 @pytest.mark.parametrize("reads", range(1, 12))
 def test_an_npu_that_reads_as_ones_for_a_while_is_survived(host, reads) -> None:
-    """Whatever the driver's result, the next inference is right."""
+    """An inference may fail while all registers read as ones, but the next one is right."""
     golden = host.invoke(1)
     assert host.library.sim_host_inject(0, b"dead", reads)
     host.invoke(1)
@@ -170,7 +170,7 @@ def test_an_npu_that_reads_as_ones_for_a_while_is_survived(host, reads) -> None:
 
 
 def test_the_board_rejects_unknown_npus_and_faults(library) -> None:
-    """Unknown config, unknown fault, third NPU: an error result and a log line."""
+    """An unknown config or fault, or a third NPU, gives an error and a log line."""
     assert not library.sim_host_open(0, b"ethos-u56-1")
     assert b"unknown NPU config" in library.sim_host_log()
     assert not library.sim_host_open(2, NPUS[0].encode())
@@ -191,7 +191,7 @@ def test_memory_of_the_board_has_guards(library) -> None:
 
 
 def test_an_npu_that_runs_non_secure_reaches_no_secure_memory(host) -> None:
-    """sim_host's memory only accepts secure accesses, so a wrong PROT is a bus error."""
+    """An NPU with a wrong PROT gets a bus error from memory that accepts secure accesses only."""
     driver = c.c_void_p(host.driver)
     registers = c.byref(c.c_uint8.in_dll(host.library, "sim_host_npus"))
     for secure, message in ((False, "bus error"), (True, None)):

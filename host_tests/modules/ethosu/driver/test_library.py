@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The library as used by other firmware: CMake, a static archive and Arm's headers only."""
+"""Other firmware uses the library with CMake, a static archive and Arm's headers only."""
 
 import json
 import re
@@ -26,7 +26,7 @@ set(CMAKE_C_FLAGS_INIT "{" ".join(CPU)}")
 """
 NPUS = ("ethos-u55-128", "ethos-u65-256", "ethos-u85-256")
 
-# ExecuTorch's copy hook. All other names are from Arm's headers, or have our prefixes.
+# This is ExecuTorch's copy hook; all other names are from Arm's headers, or have our prefixes.
 FOREIGN = {"arm_ethos_io_memcpy"}
 OWN = "ethosu_ext_"
 
@@ -58,13 +58,13 @@ OPTIONS = {
 SLOW = ("U85 alone, no log", "no verifier, no log")
 TWO = "chosen by payload, two payloads, constant"
 
-# The driver's own static memory; a handle is the program's.
+# Limits of the driver's own static memory; handles belong to the program.
 RAM_MAX = 140
 
 
 @pytest.fixture(scope="module")
 def archives() -> Callable[[str], Path]:
-    """Builds the library once for each of OPTIONS, for all processes of a run."""
+    """Build the library once for each of OPTIONS, for all processes of a run."""
     files = (DRIVER / name for name in ("CMakeLists.txt", "sources.cmake", "hooks.ld"))
     made_from = (sharing.c_sources(), *files, TOOLCHAIN)
 
@@ -82,24 +82,24 @@ def archives() -> Callable[[str], Path]:
 
 @pytest.fixture(scope="module")
 def archive(archives) -> Path:
-    """With all products, in the default configuration."""
+    """Return the archive with all products, in the default configuration."""
     return archives("as it comes")
 
 
 def linked(archive: Path) -> list[Path]:
-    """What CMake gives to the linker for the library, or for Arm's, which is one archive."""
+    """Return the linker's arguments from CMake for our library, or for Arm's single archive."""
     defaults = archive.with_name("libethosu_core_driver_defaults.a")
     return [DRIVER / "hooks.ld", archive, defaults] if defaults.exists() else [archive]
 
 
 def c_bytes(data: bytes) -> str:
-    """Array initialiser."""
+    """Format an array initialiser."""
     return ", ".join(map(str, data))
 
 
 @pytest.fixture(scope="module", params=NPUS)
 def client(request, archive, compiled, small_models, tmp_path_factory) -> Path:
-    """The client with a model, its input and the reference's output, linked normally."""
+    """Link the client normally, with a model, its input and the reference's output."""
     model = small_models["small_cnn"]
     folder = tmp_path_factory.mktemp("client")
     return link(folder, archive, request.param, model, compiled(model, request.param))
@@ -114,7 +114,7 @@ def link(
     *options: str,
     script: Path = TARGET / "client.ld",
 ) -> Path:
-    """The client, linked with an archive normally."""
+    """Link the client normally with an archive."""
     (call,) = npu_calls(vela)
     (graph,) = tflite.parse(vela.read_bytes())
     at = [graph.tensors[index].offset for index in (graph.inputs[0], graph.outputs[0])]
@@ -147,7 +147,7 @@ def link(
 
 
 def run(program: Path, seed: int = 0) -> dict[str, int]:
-    """The client on QEMU with its NPU and instruction-based time."""
+    """Run the client on QEMU with its NPU and instruction-based time."""
     sharing.make("tools/qemu_plugin")
     npu = program.with_suffix(".npu").read_text()
     plugin = f"{cbuild.REPO}/build/qemu_plugin/libethosu_qemu.so,npu={npu},timing=model"
@@ -156,7 +156,7 @@ def run(program: Path, seed: int = 0) -> dict[str, int]:
 
 
 def test_a_client_of_arms_interface_gets_exact_results(client, capsys) -> None:
-    """It links without --whole-archive and without a board, and can read Arm's structs."""
+    """A client links without --whole-archive and board, reads Arm's structs, and is exact."""
     found = run(client)
     with capsys.disabled():
         print(f"\n{client.with_suffix('.npu').read_text()}: {found}")
@@ -168,12 +168,12 @@ def test_a_client_of_arms_interface_gets_exact_results(client, capsys) -> None:
 
 
 def test_a_client_that_spins_in_wfe_takes_the_same_time_again(client) -> None:
-    """QEMU's WFE does not wait; the count follows the NPU's time, not the host's."""
+    """A client whose WFE does not wait, as in QEMU, counts the NPU's time, not the host's."""
     assert run(client) == run(client)
 
 
 def test_no_inference_hangs_without_clock_and_interrupt(archives, compiled, small_models, tmp_path):
-    """Without the interrupt and without a clock each inference still ends in time."""
+    """Without interrupt and clock, each inference still ends in time."""
     archive, model = archives("U55 alone, no log, time-out"), small_models["small_cnn"]
     vela = compiled(model, NPUS[0])
     options = ("-DCLIENT_NO_INTERRUPT", "-DCLIENT_NO_HOOKS")
@@ -182,7 +182,7 @@ def test_no_inference_hangs_without_clock_and_interrupt(archives, compiled, smal
 
 
 def test_an_application_sees_arms_names_and_one_prefix(client, archive) -> None:
-    """No other global symbol in the library."""
+    """Global symbols of the library have Arm's names or our prefix, to avoid conflicts."""
     symbols = cbuild.run(["arm-none-eabi-nm", "-g", "--defined-only", *linked(archive)[1:]])
     names = {line.split()[-1] for line in symbols.splitlines() if len(line.split()) == 3}
     assert {name for name in names - listed() - FOREIGN if not name.startswith(OWN)} == set()
@@ -190,12 +190,12 @@ def test_an_application_sees_arms_names_and_one_prefix(client, archive) -> None:
 
 
 def listed() -> set[str]:
-    """Names of Arm's headers: functions, macros, constants."""
+    """Read the names of Arm's headers: functions, macros, constants."""
     return {name.lstrip("&") for name, *_ in rows_of_arm()}
 
 
 def rows_of_arm() -> list[list[str]]:
-    """Rows of arm_names.txt: a name, and its type or value if one is given."""
+    """Read the rows of arm_names.txt: a name, and its type or value if one is given."""
     lines = (Path(__file__).parent / "arm_names.txt").read_text().splitlines()
     return [line.split(" ", 1) for line in lines if line and not line.startswith("#")]
 
@@ -219,7 +219,7 @@ int main(void)
     [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in OPTIONS],
 )
 def test_arms_options_build_and_link(name, archives, tmp_path, capsys) -> None:
-    """With only the C library, including the log's output; prints the driver's text size."""
+    """Each of Arm's options links with only the C library; prints the driver's text size."""
     options = ["-DETHOSU_EXT_STREAMS=2"] if name == TWO else []
     size = text_of_minimal(tmp_path, archives(name), DRIVER / "include", *options)
     ram = size_of_minimal(tmp_path, "data|bss")
@@ -235,13 +235,13 @@ def test_arms_options_build_and_link(name, archives, tmp_path, capsys) -> None:
 
 
 def test_a_program_with_another_number_of_payloads_does_not_link(archives, tmp_path) -> None:
-    """Its handles would be too small."""
+    """A program built for fewer payloads must not link: its handles would be too small."""
     with pytest.raises(AssertionError, match="undefined reference to `ethosu_init'"):
         text_of_minimal(tmp_path, archives(TWO), DRIVER / "include")
 
 
 def text_of_minimal(folder: Path, archive: Path, headers: Path, *options: str) -> int:
-    """Bytes of code and constants linked from the archive for MINIMAL."""
+    """Count the bytes of code and constants linked from the archive for MINIMAL."""
     (folder / "minimal.c").write_text(MINIMAL)
     flags = [*CPU, *options, f"-I{headers}", "-specs=nano.specs", "-specs=nosys.specs"]
     flags += ["-Wl,--gc-sections", f"-Wl,-Map={folder / 'minimal.map'}"]
@@ -251,7 +251,7 @@ def text_of_minimal(folder: Path, archive: Path, headers: Path, *options: str) -
 
 
 def size_of_minimal(folder: Path, sections: str) -> int:
-    """Bytes of these sections from the archive in the program of text_of_minimal()."""
+    """Count the archive's bytes of these sections in the program of text_of_minimal()."""
     kept = (folder / "minimal.map").read_text().split("Linker script and memory map")[1]
     row = rf"^ \.(?:{sections})\S*\s+0x\w+\s+0x(\w+) \S*libethosu_core_driver\w*\.a\("
     return sum(int(size, 16) for size in re.findall(row, kept, re.MULTILINE))
@@ -270,7 +270,7 @@ add_subdirectory({driver} driver)
 
 @pytest.fixture(scope="module")
 def like_zephyr(tmp_path_factory) -> Path:
-    """The folder of such a project, built: U85 alone, without a verifier."""
+    """Build a project like Zephyr: U85 alone, without a verifier; returns its folder."""
     folder = tmp_path_factory.mktemp("zephyr")
     (folder / "CMakeLists.txt").write_text(LIKE_ZEPHYR.format(driver=DRIVER))
     build(folder, source=folder)
@@ -278,7 +278,7 @@ def like_zephyr(tmp_path_factory) -> Path:
 
 
 def test_a_project_that_includes_it_like_zephyr_gets_its_own_options(like_zephyr) -> None:
-    """One product, time-outs in ticks, C11 without CMake's compiler features."""
+    """A project like Zephyr sets one product, ticks, and C11 without CMake's features."""
     commands = (like_zephyr / "build/compile_commands.json").read_text()
     for option in ("-DETHOSU_MACS=256", "-DETHOSU_U55=0", "-DETHOSU_U65=0"):
         assert option in commands
@@ -287,7 +287,7 @@ def test_a_project_that_includes_it_like_zephyr_gets_its_own_options(like_zephyr
 
 
 def test_an_unchanged_client_runs_without_a_verifier(like_zephyr, compiled, small_models, tmp_path):
-    """ETHOSU_VERIFY=OFF is sufficient: clients do not repeat it in their calls."""
+    """With ETHOSU_VERIFY=OFF, an unchanged client runs without a verifier."""
     archive, model = like_zephyr / "build/driver/libethosu_core_driver.a", small_models["small_cnn"]
     client = link(tmp_path, archive, "ethos-u85-256", model, compiled(model, "ethos-u85-256"))
     found = run(client)
@@ -297,12 +297,12 @@ def test_an_unchanged_client_runs_without_a_verifier(like_zephyr, compiled, smal
 
 
 def test_an_invalid_option_is_one_error(tmp_path) -> None:
-    """The option's value, and the expected format."""
+    """An invalid option gives one error with its value and the expected format."""
     with pytest.raises(AssertionError, match="expected a name such as ethos-u55-128"):
         build(tmp_path, "-DETHOSU_TARGET_NPU_CONFIG=u99")
 
 
-# Of Arm's CMakeLists.txt, 1.0 (0356707) and 1.99 (b7cd193a).
+# Options of Arm's CMakeLists.txt, 1.0 (0356707) and 1.99 (b7cd193a).
 ARMS_DEFAULTS = {
     "ETHOSU_TARGET_NPU_CONFIG": "ethos-u55-128",
     "ETHOSU_MULTI_VARIANT": "OFF",
@@ -314,7 +314,7 @@ ARMS_DEFAULTS = {
 
 
 def test_the_readme_lists_the_options_that_differ_from_arms() -> None:
-    """Each option with both defaults; no other differs, and there is no other one."""
+    """The README lists every option whose default differs from Arm's, with both defaults."""
     text = (DRIVER / "CMakeLists.txt").read_text()
     ours = dict(re.findall(r'^set\((ETHOSU_\w+) "?([^" ]*)"? CACHE', text, re.MULTILINE))
     differ = {
@@ -342,7 +342,7 @@ const char *arch = TEXT(ETHOSU_ARCH);
 
 
 def test_a_program_gets_the_macros_of_arms_library(tmp_path) -> None:
-    """Also without ETHOSU_TARGET_NPU_CONFIG; the library then supports all products."""
+    """A program gets Arm's macros, also if the library supports all products."""
     (tmp_path / "macros.c").write_text(MACROS)
     (tmp_path / "CMakeLists.txt").write_text(
         f"cmake_minimum_required(VERSION 3.15)\nproject(firmware LANGUAGES C)\n"
@@ -357,7 +357,7 @@ def test_a_program_gets_the_macros_of_arms_library(tmp_path) -> None:
 
 
 def test_every_name_of_arms_headers_exists(tmp_path) -> None:
-    """arm_names.txt: names with type or value, compared by the compiler as C and as C++."""
+    """The compiler finds every name of arm_names.txt, with its type or value, in C and C++."""
     rows = rows_of_arm()
     assert len(rows) > 300
     checks = []
@@ -374,7 +374,7 @@ def test_every_name_of_arms_headers_exists(tmp_path) -> None:
         else:
             checks.append(f"static const int use{index} = (int){name};")
     source = tmp_path / "names.c"
-    # As in 1.99, the events are known after the first header.
+    # As in 1.99, the first header declares the events.
     events = "enum ethosu_pmu_event_type counted[ETHOSU_PMU_NCOUNTERS];"
     heads = ("#include <ethosu_driver.h>", events, "#include <ethosu_pmu_funcs.h>")
     source.write_text("\n".join([*heads, "#include <pmu_ethosu.h>", *checks]))

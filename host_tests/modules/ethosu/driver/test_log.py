@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The driver's log at each level; test_builds.py checks that it costs nothing by default."""
+"""Tests the driver's log at each level; test_builds.py checks that it is free by default."""
 
 import pytest
 
@@ -26,7 +26,7 @@ ALL = [
     "level", ["ERR", pytest.param("WARN", marks=pytest.mark.slow), "INFO", "DEBUG"]
 )
 def test_each_level_logs_what_it_promises(level) -> None:
-    """Lines of all levels up to the compiled-in one, in the order of events."""
+    """Events are logged in order, up to the compiled-in level."""
     flags = [*cbuild.STRICT, "-O0", *cbuild.INCLUDES, f"-DETHOSU_LOG_SEVERITY=ETHOSU_LOG_{level}"]
     sources = [*(cbuild.C / name for name in ("log.c", "board.c", "check.c")), *cbuild.SOURCES]
     host = cbuild.group(*cbuild.archives("", *cbuild.HOST))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A program's own functions in the place of the library's weak ones, from a static library.
+"""A program's functions in a static library replace the library's weak ones.
 
-A linker takes an object of a static library only for a symbol that is undefined when it gets there,
-so a weak default that is linked earlier wins without a word. driver/README.md says how to link.
+A linker takes an object of a static library only for a symbol that is still undefined, so a weak
+default that is linked earlier wins silently. driver/README.md says how to link.
 """
 
 import re
@@ -26,7 +26,7 @@ COMPILERS = {
     "clang-lld": CLANG,
     "clang-lld-lto": [*CLANG, "-flto"],
 }
-# How the runtime calls the hook that the driver itself calls for layouts only.
+# The runtime's call of a hook that the driver itself calls for layouts only.
 RUNTIME = """#include <arm_ethos_io_memcpy.h>
 void runtime_copy(void *to, const void *from) { arm_ethos_io_memcpy(to, from, 100); }
 """
@@ -46,7 +46,7 @@ int main(void)
     return error;
 }
 """
-# In the place of the C library's and of Arm's run-time ABI; nothing runs them.
+# Stand-ins for functions of the C library and Arm's run-time ABI, which nothing calls.
 LIBC = "".join(
     f'__asm__(".thumb\\n.global {name}\\n.type {name}, %function\\n{name}: bx lr");\n'
     for name in (
@@ -62,17 +62,17 @@ ORDERS = {
 
 
 def hooks() -> list[str]:
-    """The functions that a program may replace, as CMake reads them."""
+    """Return the functions that a program may replace, as CMake reads them."""
     return re.findall(r"^EXTERN\((\w+)\)$", (DRIVER / "hooks.ld").read_text(), re.MULTILINE)
 
 
 def strong(name: str) -> str:
-    """A C file that defines a hook; link-time optimisation keeps it in the image."""
+    """Write a C file that defines a hook, which link-time optimisation keeps in the image."""
     return f"__attribute__((used, noinline)) int {name}(void) {{ return 0; }}\n"
 
 
 def archive(folder: Path, compiler: str, name: str, sources: dict[str, str] | list[Path]) -> Path:
-    """A static library of C files: their texts by name, or their paths; two are objects."""
+    """Make a static library of C files, given as texts by name, or as paths."""
     if isinstance(sources, dict):
         (folder / name).mkdir()
         for stem, text in sources.items():
@@ -89,19 +89,19 @@ def archive(folder: Path, compiler: str, name: str, sources: dict[str, str] | li
 
 
 def clangs(tool: str) -> str | None:
-    """The path of a tool of Clang's release."""
+    """Return the path of a tool of Clang's release."""
     return shutil.which(cbuild.run(["clang", f"-print-prog-name={tool}"]).strip())
 
 
 def is_default(path: Path) -> bool:
-    """Does this source belong into the archive that is linked last?"""
+    """Whether this source belongs to the archive that is linked last."""
     names = (DRIVER / "sources.cmake").read_text().partition("ETHOSU_DRIVER_DEFAULTS ")[2]
     return path.name in re.findall(r"\w+\.c", names.partition(")")[0])
 
 
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory):
-    """The libraries by name, for each of COMPILERS."""
+    """Build the libraries, by name, for each of COMPILERS."""
     made: dict[str, dict[str, Path]] = {}
 
     def libraries_of(compiler: str) -> dict[str, Path]:
@@ -126,7 +126,7 @@ def libraries(tmp_path_factory):
 
 
 def linked(libraries: dict[str, Path], compiler: str, words: list[str | Path]) -> dict[str, str]:
-    """nm's letter for each hook of the linked program, which has no C library and no start."""
+    """Link a program without C library and start; returns nm's letter for each hook."""
     files = [*(libraries.get(str(word), word) for word in words), libraries["libc"]]
     program = libraries["bsp"].with_name("program.elf")
     flags = ["-nostdlib", "-Wl,--gc-sections", "-Wl,-e,main"]
@@ -143,7 +143,7 @@ def linked(libraries: dict[str, Path], compiler: str, words: list[str | Path]) -
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_each_function_of_a_static_library_wins(compiler, order, libraries) -> None:
-    """By the linker's own command line, as the README says it."""
+    """With the README's linker command, each function of a static library wins."""
     if "lld" in compiler and not clangs("ld.lld"):
         pytest.skip("no lld: it comes with the packages for the web")
     words: list[str | Path] = [*ORDERS[order]]
@@ -154,7 +154,7 @@ def test_each_function_of_a_static_library_wins(compiler, order, libraries) -> N
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_without_these_rules_defaults_win(order, libraries) -> None:
-    """So the test above can fail."""
+    """Without the README's rules, defaults win, which shows that the test above can fail."""
     words: list[str | Path] = []
     for word in ORDERS[order]:
         words += ["driver", "defaults", "driver"] if word == "driver" else [word]
@@ -162,7 +162,7 @@ def test_without_these_rules_defaults_win(order, libraries) -> None:
 
 
 def test_the_list_of_hooks_is_complete(libraries) -> None:
-    """Each weak function is in it and in the last archive; in the other a weak one could win."""
+    """Each weak function is in the list and in the last archive; elsewhere it could win."""
     weak = {}
     for name in ("driver", "defaults"):
         lines = cbuild.run(["arm-none-eabi-nm", libraries("gcc")[name]]).splitlines()
@@ -195,7 +195,7 @@ endforeach()
 
 
 def test_each_function_of_a_static_library_wins_in_cmake(tmp_path) -> None:
-    """A library before or after this one, and a file; the defaults have the project's flags."""
+    """In CMake, hooks win from a library before or after ours, or from a file."""
     own = {f"own_{name}.c": strong(name) for name in hooks()}
     for name, text in {**own, "runtime.c": RUNTIME, "main.c": MAIN}.items():
         (tmp_path / name).write_text(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Threads, interrupts on threads, two NPUs: the driver under ThreadSanitizer and ASan."""
+"""Runs the driver with threads, interrupts and two NPUs under ThreadSanitizer and ASan."""
 
 import re
 from pathlib import Path
@@ -11,22 +11,22 @@ from host_tests.modules.ethosu.driver import cbuild
 
 @pytest.fixture(scope="module", params=["thread", "address"])
 def stress(request, tmp_path_factory) -> Path:
-    """The program of c/stress.c, with the system's mutexes and semaphores."""
+    """Build the program of c/stress.c, with the system's mutexes and semaphores."""
     program = tmp_path_factory.mktemp("stress") / f"stress_{request.param}"
     sources = ["stress.c", "pthread_hooks.c"]
     archives = (cbuild.DRIVER, cbuild.BOARD, cbuild.SIM)
     return cbuild.link(program, request.param, sources, *archives)
 
 
-# What another thread does meanwhile, and what holds all the same.
+# Actions of another thread, and what must hold despite them.
 MODES = {
-    # Run, cancel, time out, release at random: no race, every begin has an end, results right.
+    # Random run, cancel, time-out, release: no race, every begin has an end, results are right.
     "four threads share two NPUs": "",
     # No thread takes another's result, or waits for a result already taken.
     "an inference cancelled or released elsewhere is exact or an error": "interfere",
     # No plain access is shared with the interrupt handler; a callback gets its own argument.
     "settings change while inferences run": "settings",
-    # When it returns, no thread uses the handle or waits for the removed NPU.
+    # After deinit, no thread uses the handle or waits for the removed NPU.
     "deinit ends running and waiting calls": "deinit",
 }
 
@@ -37,7 +37,7 @@ def test_threads(stress, mode, rounds) -> None:
     cbuild.run([stress, rounds, *MODES[mode].split()])
 
 
-# Calls of the one who has reserved the NPU or initialises it, and hooks.
+# Calls that only the thread that reserves or initialises the NPU may make, and hooks.
 OF_THE_HOLDER = {
     *("ethosu_ext_check_fast_memory", "ethosu_request_power", "ethosu_release_power"),
     *("ethosu_ext_pmu_set_event", "ethosu_init", "ethosu_init_ex", "ethosu_wait"),
@@ -47,7 +47,7 @@ OF_THE_HOLDER = {
 
 
 def test_every_call_on_a_handle_is_tried_by_another_thread() -> None:
-    """What the headers declare for a handle is in c/stress.c, or only its holder may call it."""
+    """c/stress.c calls each function for a handle, unless only its holder may call it."""
     headers = cbuild.REPO / "modules/ethosu/driver/include"
     text = "".join((headers / name).read_text() for name in ("ethosu_driver.h", "ethosu_ext.h"))
     declared = set(re.findall(r"(\w+)\((?:const )?struct ethosu_driver \*drv\b", text))

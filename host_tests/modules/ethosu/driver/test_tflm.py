@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""TensorFlow Lite Micro's own ethos-u kernel with this driver's headers.
+"""TensorFlow Lite Micro's own ethos-u kernel compiles with this driver's headers.
 
-Runs if ETHOSU_TFLM_DIR names a tflite-micro tree whose makefile has already downloaded
+This runs if ETHOSU_TFLM_DIR names a tflite-micro tree whose makefile has already downloaded
 flatbuffers.
 """
 
@@ -19,13 +19,13 @@ FLATBUFFERS = "tensorflow/lite/micro/tools/make/downloads/flatbuffers/include"
 
 @pytest.fixture
 def tflm() -> Path:
-    """The tflite-micro tree."""
+    """Return the tflite-micro tree."""
     return needs.tree("ETHOSU_TFLM_DIR", "tflite-micro")
 
 
 @pytest.mark.parametrize("compiler", ["g++", "arm-none-eabi-g++ -mcpu=cortex-m55 -mfloat-abi=hard"])
 def test_tflms_kernel_compiles_unchanged(tflm, tmp_path, compiler) -> None:
-    """It compiles, and our driver defines every driver function that it calls."""
+    """TFLM's kernel compiles, and our driver defines every driver function that it calls."""
     paths = [tflm, tflm / FLATBUFFERS, cbuild.REPO / "modules/ethosu/driver/include"]
     for path in (tflm / KERNEL, tflm / FLATBUFFERS):
         assert path.exists(), f"{path} is not there"

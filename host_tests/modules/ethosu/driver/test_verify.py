@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The verifier with handmade streams, and with Vela's own output.
+"""Tests the verifier with hand-written streams and with Vela's output.
 
 host_tests/campaigns mutates the latter.
 """
@@ -34,7 +34,7 @@ TESTS, BLOCKS = stream_table.read_table()
 
 @pytest.fixture(scope="module")
 def verifier(tmp_path_factory) -> Iterator[stream_table.Verifier]:
-    """The verifier as a separate program, under ASan and UBSan."""
+    """Build the verifier as a separate program, under ASan and UBSan."""
     sharing.make("tools/npu_sim", "shared")
     program = tmp_path_factory.mktemp("verdict") / "verdict"
     sources = ["verdict.c", "standalone_board.c"]
@@ -52,17 +52,17 @@ def test_streams_made_by_hand(verifier, name) -> None:
         assert run.verdicts
 
 
-# MUL, ADD, MIN, LRELU, ABS, SHR: each way of scaling.
+# MUL, ADD, MIN, LRELU, ABS and SHR cover each way of scaling.
 ELEMENTWISE_MODES = (0, 1, 3, 5, 6, 8)
-# The simulator asks for them also where one tile of NHWC leaves them unused.
+# The simulator requires these even where one tile of NHWC leaves them unused.
 NOT_USED = ("BASE1", "BASE2", "BASE3", "STRIDE_C")
-# Of accesses that the verifier bounds though it is unknown whether the NPU makes them.
+# Registers of accesses that the verifier checks, though the NPU may not make them.
 BOUNDED = {"SCALE_REGION", "SCALE_BASE", "SCALE_LENGTH", "PARALLEL_MODE"}
 ALIGNED = {f"{kind}_STRIDE_{axis}": 16 for kind in ("IFM", "IFM2", "OFM") for axis in "XYC"}
 
 
 def operations(npu: str) -> Iterator[tuple[str, int, dict[str, int]]]:
-    """Operations, their parameters, and registers that decide what they read."""
+    """Return operations, their parameters, and registers that decide what they read."""
     for name in ("CONV", "DEPTHWISE"):
         yield name, 0, {"OFM_PRECISION": 1}
     for mode, padded, scaled in itertools.product(range(3), (0, 1), (1, 0x101)):
@@ -89,7 +89,7 @@ def operations(npu: str) -> Iterator[tuple[str, int, dict[str, int]]]:
 
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
 def test_verifier_and_npu_need_the_same_registers(verifier, npu) -> None:
-    """Each register that an operation uses, left out in turn: else its value is of another job."""
+    """The verifier requires each register that an operation uses, or another job's value counts."""
     defaults = DEFAULTS | {"PARALLEL_MODE": 0} if "u65" in npu else DEFAULTS
     if "u85" in npu:
         resizing = (f"RESIZE_{axis}_{what}" for axis in "XY" for what in ("SCALE_N_M1", "OFFSET"))
@@ -113,7 +113,7 @@ def test_verifier_and_npu_need_the_same_registers(verifier, npu) -> None:
 
 
 def verify(verifier: stream_table.Verifier, call: Call, npu: str, sizes: list[int]) -> str:
-    """Empty if the call's stream is accepted, else the driver's error message."""
+    """Verify a call's stream; returns the driver's error message, or ""."""
     assert read_stream(call.payload)[0] == npu
     words = np.frombuffer(call.stream, np.uint32).tolist()
     verdict = verifier.ask(CONFIGS[npu], sizes, words)
@@ -121,7 +121,7 @@ def verify(verifier: stream_table.Verifier, call: Call, npu: str, sizes: list[in
 
 
 def check_accepted(verifier: stream_table.Verifier, path: Path, npu: str) -> None:
-    """Every stream of a model is accepted, and rejected if one of its regions is missing."""
+    """Check that a model's streams are accepted, and rejected if a region is missing."""
     calls = npu_calls(path)
     assert calls
     for call in calls:
@@ -134,7 +134,7 @@ def check_accepted(verifier: stream_table.Verifier, path: Path, npu: str) -> Non
 
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
 def test_small_models_are_accepted(verifier, compiled, small_models, npu) -> None:
-    """Vela's output for the project's own models is accepted."""
+    """The verifier accepts Vela's output for the project's own models."""
     for path in small_models.values():
         check_accepted(verifier, compiled(path, npu), npu)
 
@@ -143,12 +143,12 @@ def test_small_models_are_accepted(verifier, compiled, small_models, npu) -> Non
 @pytest.mark.parametrize("npu", CONFIGS)
 @pytest.mark.parametrize("model", [*MODELS, "vww_96_int8", "trained_lstm_int8"])
 def test_real_models_are_accepted(verifier, compiled, shared_models, model, npu) -> None:
-    """Vela's output for real models is accepted, for every config."""
+    """The verifier accepts Vela's output for real models, for every config."""
     check_accepted(verifier, compiled(shared_models / f"{model}.tflite", npu), npu)
 
 
 def test_files_that_vendors_publish_are_accepted(verifier) -> None:
-    """Compiled models from Himax, Nuvoton and others, by several releases of Vela."""
+    """The verifier accepts vendors' compiled models, by several releases of Vela."""
     folder = Path(os.environ.get("ETHOSU_VENDOR_MODELS") or VENDOR_MODELS)
     if not folder.is_dir():
         pytest.skip(f"NO FILES OF VENDORS: {folder} is missing; ETHOSU_VENDOR_MODELS names another")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The picture demo: the board finds each disc, with the reference's scores."""
+"""In the picture demo, the board finds each disc, with the reference's scores."""
 
 import zlib
 
@@ -19,7 +19,7 @@ def found(repo, board_npu):
 
 @pytest.fixture(scope="module")
 def scores(tmp_path_factory):
-    """Result of TFLite's reference kernels for the picture, resized by the definition."""
+    """Run TFLite's reference kernels on the picture, resized by the definition."""
     path = tmp_path_factory.mktemp("discs") / "discs.tflite"
     path.write_bytes(discs.make_model())
     case = Case(discs.make_picture(), RGB888, (96, 96, 3), fit=PAD, filter=AREA)

@@ -40,7 +40,7 @@ EXPECTED = {
 
 
 def keyword_model():
-    """Stand-in for MLPerf Tiny's keyword model, with as many features and words."""
+    """Make a stand-in for MLPerf Tiny's keyword model, with as many features and words."""
     net = make_model.Net("keywords", 3)
     x = net.conv(net.input((1, 49, 10, 1)), 8, kernel=(10, 4), stride=(2, 2))
     x = net.dense(net.reshape(x, (1, 25 * 5 * 8)), 12, gain=8.0)
@@ -48,7 +48,7 @@ def keyword_model():
 
 
 def person_model():
-    """Stand-in for TensorFlow Lite Micro's person_detect.tflite."""
+    """Make a stand-in for TensorFlow Lite Micro's person_detect.tflite."""
     net = make_model.Net("person", 4)
     x = net.conv(net.input((1, 96, 96, 1)), 4, kernel=(8, 8), stride=(8, 8))
     x = net.dense(net.reshape(x, (1, 12 * 12 * 4)), 2, gain=8.0)
@@ -56,7 +56,7 @@ def person_model():
 
 
 def bitmap(pixels):
-    """A greyscale .bmp file, bottom row first."""
+    """Make a greyscale .bmp file, bottom row first."""
     height, width = pixels.shape
     palette = b"".join(bytes((grey, grey, grey, 0)) for grey in range(256))
     size, start = 1078 + pixels.size, 1078
@@ -66,7 +66,7 @@ def bitmap(pixels):
 
 @pytest.fixture(scope="module")
 def rom(emulator_only, board_npu, compiled, small_models, raw, tmp_path_factory):
-    """A board with the models loaded by examples and docs."""
+    """Return a board with the models that examples and docs load."""
     keywords = tmp_path_factory.mktemp("keywords") / "kws.tflite"
     keywords.write_bytes(keyword_model())
     files = doc_rom.files(board_npu) | discs.rom_files(board_npu)
@@ -84,7 +84,7 @@ def rom(emulator_only, board_npu, compiled, small_models, raw, tmp_path_factory)
 def test_the_assistant_understands_words_after_the_wake_word(
     rom, board_npu, compiled, shared_models
 ):
-    """With the real keyword model, and words that it recognises when spoken by espeak-ng."""
+    """The real keyword model recognises words, spoken by espeak-ng, after the wake word."""
     real = compiled(shared_models / "kws_ref_model.tflite", board_npu).read_bytes()
     rom.soft_reset()
     rom.write_file("/kws.tflite", real)
@@ -111,7 +111,7 @@ def test_pictures_with_and_without_persons_are_distinguished(board_npu, compiled
     expected = []
     for name, answer in (("no_person", "nobody"), ("person", "person")):
         data = (tree / f"examples/person_detection/testdata/{name}.bmp").read_bytes()
-        # Its bytes are copied to the int8 tensor, as in its test.
+        # The picture's bytes are copied to the int8 tensor, as in TensorFlow Lite Micro's test.
         seen = np.frombuffer(data, np.int8)[data[10] | data[11] << 8 :].reshape(96, 96)[::-1]
         files[f"{name}.bmp"] = bitmap(seen.view(np.uint8) ^ 128)
         np.save(tmp_path / "pixels.npy", seen.reshape(1, 96, 96, 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs with one cortex_m operator, and ExecuTorch's result computed in NumPy.
+"""Makes programs with one cortex_m operator, and computes ExecuTorch's result in NumPy.
 
 Arithmetic: backends/cortex_m of pytorch/executorch 1.5. A sum is rescaled in two steps: its product
 with the multiplier is rounded to 31 bits, then divided by a power of two, ties away from zero.
@@ -16,7 +16,7 @@ from .made import LAST, Case
 from .program_writer import TENSOR, Method, Program
 
 INPUT_OFFSET, OUTPUT_OFFSET, LOW, HIGH = 5, -7, -120, 119
-# More than our kernels need; exporters for Cortex-M55 plan this much.
+# Exporters for Cortex-M55 plan this much scratch, which is more than our kernels need.
 SCRATCH = 2048
 
 
@@ -34,7 +34,7 @@ def finish(sums: np.ndarray, multipliers: np.ndarray, shifts: np.ndarray) -> np.
 
 
 def windows(x: np.ndarray, size, stride, pad, dilation) -> np.ndarray:
-    """[N, out H, out W, KH, KW, C] of an image with its offset, padded with zeros."""
+    """Cut an image with its offset, padded with zeros, into [N, out H, out W, KH, KW, C]."""
     x = np.pad(x.astype(np.int64) + INPUT_OFFSET, ((0, 0), (pad[0],) * 2, (pad[1],) * 2, (0, 0)))
     covered = [(size[i] - 1) * dilation[i] + 1 for i in range(2)]
     out = [(x.shape[i + 1] - covered[i]) // stride[i] + 1 for i in range(2)]
@@ -52,7 +52,7 @@ class Operator:
     """A program under construction: tensors, numbers and the call."""
 
     explicit = False
-    """Images have the sizes N, H, W, C: operators whose name ends with _nhwc."""
+    """Whether images have the sizes N, H, W, C, as for operators that end with _nhwc."""
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
@@ -67,7 +67,7 @@ class Operator:
         return self.method.tensor(str(array.dtype), array.shape, constant=True, data=index)
 
     def image(self, array: np.ndarray) -> int:
-        """A planned tensor in this array's memory order, [N, H, W, C]."""
+        """Add a planned tensor in this array's memory order, [N, H, W, C]."""
         if self.explicit:
             return self.method.tensor("int8", array.shape)
         count, height, width, channels = array.shape
@@ -94,7 +94,7 @@ class Operator:
     def finished(
         self, name: str, given: Sequence[np.ndarray], arguments: list[int], out: int, y: np.ndarray
     ) -> Case:
-        """The program; its inputs are the first planned tensors among the arguments."""
+        """Encode the program; its inputs are the first planned tensors among the arguments."""
         tensors = [index for index in arguments if self.is_planned(index)]
         self.method.inputs, self.method.outputs = tensors[: len(given)], [out]
         self.method.kernel(f"cortex_m::{name}", [*arguments, out, out])
@@ -179,7 +179,7 @@ def transpose_conv2d(seed: int = 0) -> Case:
 
 
 def linear(seed: int = 0) -> Case:
-    """With a bias, or with sums that include bias and input offset, as in exports for MVE."""
+    """Make linear with a bias, or with sums of bias and input offset, as exported for MVE."""
     op = Operator(seed)
     x, weights = op.numbers(3, 20), op.numbers(5, 20)
     bias = op.rng.integers(-2000, 2000, 5).astype(np.int32)
@@ -204,7 +204,7 @@ def linear(seed: int = 0) -> Case:
 def pooled(
     op: Operator, seed: int, result: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
-    """An image; the result for the pixels of each window inside it; size, stride, pad."""
+    """Draw a pool; returns image, result for each window's pixels inside, size, stride, pad."""
     size, stride, pad = [(2, 2), (3, 2), (3, 3)][seed % 3], [(2, 2), (1, 2)][seed % 2], (1, 1)
     x = op.numbers(2, 6, 7, 3)
     shape = [(x.shape[i + 1] + 2 * pad[i] - size[i]) // stride[i] + 1 for i in range(2)]
@@ -216,7 +216,7 @@ def pooled(
 
 
 def mean(part: np.ndarray) -> np.ndarray:
-    """Ties away from zero."""
+    """Average each window, with ties away from zero."""
     count = part.shape[1] * part.shape[2]
     sums = part.astype(np.int64).sum((1, 2))
     return np.sign(sums) * ((2 * np.abs(sums) + count) // (2 * count))
@@ -231,7 +231,7 @@ def avg_pool2d(seed: int = 0) -> Case:
 
 
 def max_pool2d(seed: int = 0) -> Case:
-    """The largest pixel, clamped."""
+    """Make max_pool2d: the largest pixel, clamped."""
     op = Operator(seed)
     x, y, window = pooled(op, seed, lambda part: np.clip(part.max((1, 2)), -100, 90))
     arguments = [op.image(x), *op.pairs(*window, (1, 1)), op.method.number(False)]
@@ -242,7 +242,7 @@ def max_pool2d(seed: int = 0) -> Case:
 
 
 def pair(op: Operator, seed: int) -> tuple[list[np.ndarray], list[int], np.ndarray]:
-    """Two tensors and their parameters: same shape, one channel per pixel, or a constant."""
+    """Draw two tensors and parameters: same shape, one channel per pixel, or a constant."""
     x = op.numbers(2, 3, 4, 5)
     other = [x.shape, (1, 1, 1, 5), ()][seed % 3]
     y = op.numbers(*other)
@@ -310,7 +310,7 @@ def activation(seed: int = 0) -> Case:
 
 
 def softmax(seed: int = 0) -> Case:
-    """The reference is TFLite's SOFTMAX, because ExecuTorch's own definition uses floats."""
+    """Make softmax; TFLite's SOFTMAX is the reference, as ExecuTorch defines it in floats."""
     op = Operator(seed)
     x = op.numbers(6, 11)
     scale, zero = [0.05, 0.2, 0.9][seed % 3], 7
@@ -318,7 +318,7 @@ def softmax(seed: int = 0) -> Case:
 
 
 def softmax_of_many(scale: float) -> Case:
-    """1,000 classes with small differences; TFLite's reference aborts if the sum exceeds 512."""
+    """Make softmax of 1,000 classes with small differences: TFLite aborts for sums above 512."""
     op = Operator(0)
     x = op.numbers(5, 1000)
     x[0] = -3
@@ -337,7 +337,7 @@ def _softmax(op: Operator, x: np.ndarray, y: np.ndarray, scale: float, zero: int
 
 
 def tflite_softmax(x: np.ndarray, scale: float, zero: int) -> np.ndarray:
-    """TFLite's reference SOFTMAX."""
+    """Compute TFLite's reference SOFTMAX."""
     maker = Maker(np.random.default_rng(0))
     given, found = (
         maker.input(x.shape, "int8", scale, zero),
@@ -386,7 +386,7 @@ def transpose(seed: int = 0) -> Case:
 
 
 def explicit(make: Callable[[int], Case]) -> Callable[[int], Case]:
-    """The same operator with its explicit layout."""
+    """Return the same operator with its explicit layout."""
 
     def made(seed: int = 0) -> Case:
         Operator.explicit = True

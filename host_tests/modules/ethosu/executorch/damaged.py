@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs that must be rejected at load: the defect, and the error message.
+"""Makes programs that must be rejected at load, with the defect and the error message.
 
 ExecuTorch's own runtime reports success for the files of the first group, and computes zeros or
 wrong values, or writes outside its memory.
@@ -18,7 +18,7 @@ from . import made
 from .program_writer import FREE, JUMP, MOVE, NULL, Method, Program, union
 
 Make = Callable[[VelaBinary], bytes]
-# What is wrong in the data of the one delegate, or in a program without one.
+# Defects in the data of the only delegate, or in a program without one.
 Change = Callable[[VelaBinary], VelaBinary | bytes]
 Build = Callable[[Program, Method], None]
 # Inputs and outputs of small_cnn, on which all programs are based.
@@ -58,7 +58,7 @@ def _last(**changes: object) -> Change:
 
 
 def _number(name: str, offset: int, number: int) -> Change:
-    """The same bytes, but with a different number at this offset of a block."""
+    """Change the number at this offset of a block."""
 
     def change(blob: VelaBinary) -> bytes:
         data = bytearray(blob.encode())
@@ -229,7 +229,7 @@ DELEGATES: dict[str, tuple[Make, str]] = {
 
 
 def _only(build: Build) -> Make:
-    """A program without a delegate, with one tensor besides its inputs and outputs."""
+    """Make a program without a delegate, with one tensor besides its inputs and outputs."""
 
     def make(_: VelaBinary) -> bytes:
         program = Program()
@@ -275,7 +275,7 @@ def _tensor(*arguments: object, **options: object) -> Build:
 
 
 def _many_filters(linear: bool) -> Build:
-    """2^30 filters with tables of 0 bytes: at 4 bytes per filter the size wraps to 0."""
+    """Make 2^30 filters with tables of 0 bytes: at 4 bytes each, the size wraps to 0."""
     filters = 1 << 30
 
     def build(program: Program, method: Method) -> None:
@@ -303,7 +303,7 @@ def _many_filters(linear: bool) -> Build:
 
 
 def _clone_of_none(_: Program, method: Method) -> None:
-    """An empty tensor whose other dimensions have a product that exceeds 32 bits."""
+    """Make an empty tensor whose other dimensions have a product that exceeds 32 bits."""
     most = (1 << 31) - 1
     x, y = method.tensor("int8", (0, most, most), at=0), method.tensor("int8", (1, 1, 1), at=0)
     method.inputs, method.outputs = [y], [y]
@@ -311,7 +311,7 @@ def _clone_of_none(_: Program, method: Method) -> None:
 
 
 def _shifted(name: str) -> Build:
-    """An operator whose result begins inside its input."""
+    """Make an operator whose result begins inside its input."""
 
     def build(_: Program, method: Method) -> None:
         x, y = method.tensor("int8", (64,), at=0), method.tensor("int8", (64,), at=16)
@@ -324,7 +324,7 @@ def _shifted(name: str) -> Build:
 
 
 def _far_input(_: Program, method: Method) -> None:
-    """The index of an input's value is above 65535."""
+    """Give an input's value an index above 65535."""
     first = 1 << 16
     method.inputs, method.outputs = [first], [first + 1]
     method.values = [union(NULL, {})] * first + method.values
@@ -335,7 +335,7 @@ def _dynamic(_: Program, method: Method) -> None:
 
 
 def _patched(at: int, text: str, value: int) -> Make:
-    """A valid program with different numbers in its extended header."""
+    """Change numbers in the extended header of a valid program."""
 
     def make(blob: VelaBinary) -> bytes:
         data = bytearray(_file(blob))
@@ -345,7 +345,7 @@ def _patched(at: int, text: str, value: int) -> Make:
     return make
 
 
-# Messages of several rows.
+# Messages that several rows share.
 TABLES = "bias, multipliers or shifts are not one aligned constant int32 per channel"
 CONFLICT = "sizes and order conflict"
 MALFORMED = "malformed or truncated"

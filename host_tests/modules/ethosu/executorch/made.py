@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Our own ExecuTorch programs: Vela's raw output of a small .tflite, with inputs and outputs.
+"""Makes ExecuTorch programs from Vela's raw output of a small .tflite.
 
 The reference is TFLite's reference kernels on the .tflite, and the arithmetic of ExecuTorch's
 portable quantize_per_tensor and dequantize_per_tensor (kernels/quantized/cpu of
@@ -24,7 +24,7 @@ QUANTIZE = "quantized_decomposed::quantize_per_tensor"
 DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor"
 # Channels last: sizes are N, C, H, W; bytes are in the order N, H, W, C.
 LAST = (0, 2, 3, 1)
-# Ways to compile a program, by name.
+# Vela's options to compile a program, by name.
 OPTIONS = {
     "u55": ("--accelerator-config", "ethos-u55-128"),
     "u55 COP2": ("--accelerator-config", "ethos-u55-128", "--cop-format", "COP2"),
@@ -45,7 +45,7 @@ OPTIONS = {
 
 
 def binary(npz: Path) -> VelaBinary:
-    """Description of the one command stream in Vela's raw output."""
+    """Describe the only command stream in Vela's raw output."""
     return VelaBinary(**vars(vela_raw.read(npz)))
 
 
@@ -63,7 +63,7 @@ class End:
 
 
 def ends(model: Path) -> tuple[list[End], list[End]]:
-    """Inputs and outputs of a .tflite, with sizes in PyTorch's order."""
+    """Return inputs and outputs of a .tflite, with sizes in PyTorch's order."""
     oracle = Oracle(model)
 
     def end(tensor) -> End:
@@ -77,7 +77,7 @@ def ends(model: Path) -> tuple[list[End], list[End]]:
 def quantised_ends(
     model: Path, blob: VelaBinary | bytes, *, inline: bool = False, methods: bool = True
 ) -> Program:
-    """A program consisting of one delegate, with integer inputs and outputs."""
+    """Make a program of only one delegate, with integer inputs and outputs."""
     inputs, outputs = ends(model)
     program = Program()
     method = program.forward
@@ -106,7 +106,7 @@ def add_dequantize(
 
 
 def real_ends(model: Path, blob: VelaBinary) -> Program:
-    """A program with float inputs and outputs that share planned memory, as exporters do it."""
+    """Make a program with float inputs and outputs that share planned memory, as exporters do."""
     (first,), (last,) = ends(model)
     program = Program()
     method = program.forward
@@ -122,7 +122,7 @@ def real_ends(model: Path, blob: VelaBinary) -> Program:
 
 
 def bare_ends(model: Path, blob: VelaBinary) -> Program:
-    """Integer inputs and outputs whose quantisation is only in the first and the last call."""
+    """Make integer inputs and outputs with quantisation only in the first and the last call."""
     (first,), (last,) = ends(model)
     program = Program()
     method = program.forward
@@ -140,14 +140,14 @@ def bare_ends(model: Path, blob: VelaBinary) -> Program:
 
 
 def external(blob: VelaBinary, key: str) -> bytes:
-    """The same delegate with its weights in a data file, under a key of 64 characters."""
+    """Move the delegate's weights to a data file, under a key of 64 characters."""
     data = moved(blob, weights=key.encode()).encode()
     at = data.index(b"weight_data\0") + 20
     return data[:at] + b"\1" + data[at + 1 :]
 
 
 def first_sizes(array: np.ndarray) -> np.ndarray:
-    """An N, H, W, C image with sizes as exporters write them: N, C, H, W."""
+    """Convert an N, H, W, C shape to sizes as exporters write them: N, C, H, W."""
     return array.transpose(0, 3, 1, 2) if array.ndim == 4 else array
 
 
@@ -171,7 +171,7 @@ class Case:
 
 
 def quantised_case(model: Path, program: bytes, seed: int = 0) -> Case:
-    """A program with integer inputs and outputs, and TFLite's results."""
+    """Make a program with integer inputs and outputs, and TFLite's results."""
     oracle = Oracle(model)
     rng = np.random.default_rng(seed)
     inputs = [rng.integers(-128, 128, t.shape).astype(np.int8) for t in oracle.inputs]
@@ -179,11 +179,11 @@ def quantised_case(model: Path, program: bytes, seed: int = 0) -> Case:
 
 
 def real_case(model: Path, program: bytes, seed: int = 0) -> Case:
-    """A program with float inputs and outputs, and TFLite's results, quantised and dequantised."""
+    """Make a program with float inputs and outputs, and TFLite's results, converted."""
     (first,), (last,) = ends(model)
     oracle = Oracle(model)
     rng = np.random.default_rng(seed)
-    spread = 300 * first.scale  # so that some values lie outside of int8
+    spread = 300 * first.scale  # puts some values outside of int8
     x = rng.uniform(-spread, spread, oracle.inputs[0].shape).astype(np.float32)
     x.flat[:3] = np.float32(first.scale) * np.array([0.5, 1.5, 2.5], np.float32)  # ties
     (y,) = oracle.step([quantize(x, first)])
@@ -191,7 +191,7 @@ def real_case(model: Path, program: bytes, seed: int = 0) -> Case:
 
 
 def samples(model: Path) -> dict[str, np.ndarray]:
-    """What PyTorch would have computed for some samples of a model; see exporter.py."""
+    """Make what PyTorch would compute for some samples of a model; see exporter.py."""
     (first,), (last,) = ends(model)
     cases = [quantised_case(model, b"", seed) for seed in range(3)]
     inputs = [first_sizes(dequantize(case.inputs[0], first)) for case in cases]
@@ -201,12 +201,12 @@ def samples(model: Path) -> dict[str, np.ndarray]:
 
 
 def check(runner: Runner, case: Case) -> None:
-    """The program is exact, twice: the second run must not see data of the first one."""
+    """Check that a program is exact twice: the second run must not see the first one's data."""
     twice = reference_cases.Case(Path(), [case.inputs] * 2, [case.outputs] * 2)
     feed = Feed(tuple(np.stack([x] * 2) for x in case.inputs), 2, has_time=True)
     reference_cases.assert_exact(twice, runner.run(feed))
 
 
 def moved(blob: VelaBinary, **changes: object) -> VelaBinary:
-    """The same data with some fields changed."""
+    """Change some fields of the data."""
     return replace(blob, **changes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs with operators that move or convert elements, with control flow, and with state."""
+"""Makes programs that move or convert elements, with control flow, and with state."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,7 +23,7 @@ def moving(
     out_sizes: Sequence[int],
     out_order: Sequence[int],
 ) -> bytes:
-    """A program of one operator with these arguments between input and output."""
+    """Make a program of one operator with these arguments between input and output."""
     program = Program()
     method = program.forward
     method.inputs = [method.tensor(dtype, sizes, order)]
@@ -43,7 +43,7 @@ def conversion(
     order: Sequence[int] = FIRST,
     out_order: Sequence[int] = FIRST,
 ) -> bytes:
-    """A program that converts an input like `x`."""
+    """Make a program that converts an input like `x`."""
     program = Program()
     method = program.forward
     method.inputs = [method.tensor(str(x.dtype), x.shape, order)]
@@ -55,7 +55,7 @@ def conversion(
 
 
 def joined(axis: int, shapes: Sequence[Sequence[int]], result: Sequence[int]) -> bytes:
-    """A program that concatenates tensors."""
+    """Make a program that concatenates tensors."""
     program = Program()
     method = program.forward
     method.inputs = [method.tensor("float32", shape) for shape in shapes]
@@ -66,7 +66,7 @@ def joined(axis: int, shapes: Sequence[Sequence[int]], result: Sequence[int]) ->
 
 
 def branches(size: int) -> bytes:
-    """y = condition ? x : x rounded to steps; as torch.cond is exported, with a move at its end."""
+    """Make y = condition ? x : x rounded to steps, as torch.cond is exported, with a final move."""
     program = Program()
     method = program.forward
     condition = method.tensor("bool", (size,))
@@ -83,7 +83,7 @@ def branches(size: int) -> bytes:
 
 
 def delay(initial: np.ndarray | None = None) -> bytes:
-    """A program whose output is the input of the previous run, quantised."""
+    """Make a program whose output is the input of the previous run, quantised."""
     program = Program()
     method = program.forward
     data = 0 if initial is None else program.initial_value(initial)
@@ -97,7 +97,7 @@ def delay(initial: np.ndarray | None = None) -> bytes:
 
 
 def examples() -> Iterable[bytes]:
-    """One of each, for the campaigns."""
+    """Make one of each, for the campaigns."""
     shape, half = (2, 3, 4, 6), (2, 3, 4, 3)
     yield moving("aten::slice_copy", [3, 0, None, 2], "int8", shape, FIRST, half, made.LAST)
     pool = [(2, 2), (2, 2), (0, 0), False, True, None]

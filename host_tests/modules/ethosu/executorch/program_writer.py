@@ -62,14 +62,14 @@ class Method:
     delegates: list[Any] = field(default_factory=list)
     planned: int = 0
     buffers: int = 1
-    """Planned buffers, all of one size: tensors lie in the last one."""
+    """Planned buffers of equal sizes; tensors are in the last one."""
 
     def value(self, kind: int, content: Mapping[int, Any] | None = None) -> int:
         self.values.append(union(kind, content or {}))
         return len(self.values) - 1
 
     def number(self, value: float | None) -> int:
-        """An Int, a Bool, a Double, or Null."""
+        """Add an Int, a Bool, a Double, or Null."""
         if value is None:
             return self.value(NULL)
         if isinstance(value, bool):
@@ -79,11 +79,11 @@ class Method:
         return self.value(DOUBLE, {0: f64(value)})
 
     def numbers(self, values: Sequence[int]) -> int:
-        """An IntList, given as value indices."""
+        """Add an IntList, given as value indices."""
         return self.value(INTS, {0: i64s([self.number(value) for value in values])})
 
     def tensors(self, values: Sequence[int]) -> int:
-        """A list of tensors, given as value indices."""
+        """Add a list of tensors, given as value indices."""
         return self.value(TENSORS, {0: i32s(values)})
 
     def tensor(
@@ -96,7 +96,7 @@ class Method:
         data: int = 0,
         constant: bool = False,
     ) -> int:
-        """A tensor, planned after the others or at an offset; data: index of its contents."""
+        """Add a tensor, planned after the others or at an offset; data: index of its contents."""
         fields: dict[int, Any] = {
             0: i8(SCALARS[dtype]),
             2: i32s(sizes),
@@ -199,7 +199,7 @@ class Program:
         (method or self.forward).delegate(reference, arguments, backend)
 
     def constant_method(self, name: str, *values: float | str | bool | np.ndarray) -> None:
-        """A method that returns these values."""
+        """Add a method that returns these values."""
         method = Method(name)
         method.outputs = [self._constant(method, value) for value in values]
         self.methods.append(method)
@@ -213,7 +213,7 @@ class Program:
         return method.number(value)
 
     def encode(self) -> bytes:
-        """The file."""
+        """Encode the file."""
         segments = list(self.segments)
         mutable = []
         if self.initial:
@@ -237,7 +237,7 @@ class Program:
 
 
 def _with_segments(tables: bytes, data: bytes) -> bytes:
-    """The extended header, tables, padding, segments."""
+    """Join extended header, tables, padding and segments."""
     if not data:
         return tables
     size = len(tables) + _HEADER_BYTES
@@ -249,7 +249,7 @@ def _with_segments(tables: bytes, data: bytes) -> bytes:
 
 
 def data_file(entries: Mapping[str, bytes]) -> bytes:
-    """A .ptd file."""
+    """Encode a .ptd file."""
     rows, data = [], b""
     for content in entries.values():
         data += bytes(-len(data) % 16)
@@ -270,7 +270,7 @@ def bundle(
     suites: Mapping[str, Sequence[tuple[Sequence[Any], Sequence[Any]]]],
     order: Sequence[int] | None = None,
 ) -> bytes:
-    """A .bpte file with pairs of inputs and outputs, arrays or ints, for each method.
+    """Encode a .bpte file with pairs of inputs and outputs, arrays or ints, for each method.
 
     `order` is the memory order of rank 4 arrays.
     """

@@ -17,7 +17,7 @@ from host_tests.modules.ethosu.executorch.program_writer import Method
 
 @pytest.fixture(scope="module")
 def cases(raw, board_npu, small_models):
-    """Programs of small_cnn, by name: with integer I/O, the same without scales, float I/O."""
+    """Make programs of small_cnn with integer I/O, the same without scales, and float I/O."""
     model = small_models["small_cnn"]
     integer = made.quantised_ends(model, raw(board_npu))
     second = Method("second")
@@ -38,7 +38,7 @@ KEY = "86dd" * 16
 
 
 def delay():
-    """A method that returns its input, and one that returns the input of the previous run."""
+    """Make a method that returns its input, and one that returns the previous run's input."""
     program = program_writer.Program()
     later = Method("delay")
     program.methods.append(later)
@@ -52,7 +52,7 @@ def delay():
 
 
 def scales():
-    """Two integer methods, whose scales are stored under the method's name or without one."""
+    """Make two integer methods, with scales stored under the method's name or without one."""
     program = program_writer.Program()
     program.methods.append(Method("other"))
     for method in program.methods:
@@ -67,7 +67,7 @@ def scales():
 
 @pytest.fixture(scope="module")
 def files(cases, raw, board_npu, compiled, small_models):
-    """Files on the board."""
+    """Return the files on the board."""
     model, blob = small_models["small_cnn"], raw(board_npu)
     files = {f"{name}.pte": case.program for name, case in cases.items()}
     files["small_cnn.tflite"] = compiled(model, board_npu).read_bytes()
@@ -104,7 +104,7 @@ def files(cases, raw, board_npu, compiled, small_models):
 
 @pytest.fixture(scope="module")
 def board(cases, files, board_npu):
-    """A board with the programs, and each case's input and output as `x_NAME` and `y_NAME`."""
+    """Return a board with the programs, and inputs and outputs `x_NAME` and `y_NAME`."""
     with QemuBoard(Machine(emulated(npu=board_npu), romfs=romfs.build(files))) as board:
         board.exec("import ethosu, asyncio\nfrom array import array")
         for name, case in cases.items():
@@ -140,7 +140,7 @@ def test_a_program_is_loaded_from_the_heap_too(board):
 
 @pytest.mark.parametrize("name", ["integer", "calls"])
 def test_scales_of_integer_inputs_and_outputs(board, small_models, name):
-    """They come from constant methods, or from the first and the last call."""
+    """Scales of integer inputs and outputs come from constant methods, or first and last call."""
     (first,), (last,) = made.ends(small_models["small_cnn"])
     board.exec(f"m = ethosu.Model('/rom/{name}.pte')")
     assert board.eval("(m.input_shape, m.output_shape)") == (((1, 16, 16, 3),), ((1, 10),))
@@ -184,7 +184,7 @@ def test_data_of_another_file(board, arguments):
 
 
 def test_scales_of_several_methods(board):
-    """Each method has its own, stored under its name; unnamed ones apply to all others."""
+    """A method has the scales stored under its name; unnamed scales apply to all others."""
     board.exec("m = ethosu.Model('/rom/scales.pte')\nother = m.method('other')")
     facts = "[(each.input_scale, each.input_zero_point) for each in (m, other)]"
     assert board.eval(facts) == [((0.5,), (7,)), ((0.25,), (-3,))]
@@ -192,7 +192,7 @@ def test_scales_of_several_methods(board):
 
 
 def test_data_keeps_its_memory(board):
-    """A data file in a bytearray that is resized later: the NPU reads the old block."""
+    """If a data file's bytearray is resized later, the NPU still reads the old block."""
     board.exec(
         "import gc\nheld = bytearray(open('/rom/apart.ptd', 'rb').read())\n"
         "m = ethosu.Model('/rom/apart.pte', data=held)\n"
@@ -260,7 +260,7 @@ def test_info_of_a_program(board, board_npu, cases, raw):
     board.exec("calls = ethosu.Model('/rom/calls.pte')")
     described = describe(cases["real"].program)
     board.exec("i = real.info()")
-    # Two steps on the CPU: input and output, no copies.
+    # Two steps run on the CPU, for input and output, and no copies.
     facts = "(i['config'], i['npu_calls'], i['cpu_steps'])"
     assert board.eval(facts) == (board_npu, 1, 2)
     assert board.eval("integer.info()['cpu_steps']") == 0
@@ -274,7 +274,7 @@ def test_info_of_a_program(board, board_npu, cases, raw):
     )
     assert "integer I/O" in board.eval("i['notes'][0]")
     assert board.eval("integer.info()['notes']") == ()
-    # Integer ends already: the conversions are inside, and the advice could not be followed.
+    # With integer inputs and outputs, the conversions are inside, so the advice would not apply.
     found = board.eval("(lambda i: (i['quantized_values'] > 0, i['notes']))(calls.info())")
     assert found == (True, ())
 
@@ -297,9 +297,9 @@ def test_a_bundle_with_another_result_names_the_output(board, name):
 
 
 def test_a_damaged_bundle_raises_one_error(board, files):
-    """Each part of its tables is checked: either ValueError, or the cases are unchanged.
+    """A damaged bundle raises one ValueError, or its cases are unchanged.
 
-    Encoded weights are only checked by the NPU, whose error is an OSError.
+    Only the NPU checks encoded weights; its error is an OSError.
     """
     inner = files["good.bpte"].index(b"ET12") - 4
     code = (
@@ -349,7 +349,7 @@ def test_refusals(board, call, expected):
 
 @pytest.fixture(scope="module")
 def figures(emulator_only, cases, tmp_path_factory):
-    """Instruction counts of the programs from overhead.py, by name."""
+    """Count the programs' instructions with overhead.py, by name."""
     folder = tmp_path_factory.mktemp("programs")
     for name, case in cases.items():
         (folder / f"{name}.pte").write_bytes(case.program)
@@ -357,18 +357,18 @@ def figures(emulator_only, cases, tmp_path_factory):
 
 
 def test_a_delegate_alone_costs_no_more_than_a_model_of_one_operator(figures):
-    """ExecuTorch's runtime takes 1,587 instructions for execute() alone on such a program."""
+    """A delegate costs as much as a one-operator model; ExecuTorch's execute() takes 1,587."""
     assert figures["integer"]["instructions_per_invoke_in_c"] <= 600
     assert figures["integer"]["instructions_per_run_into"] <= 1100
     assert figures["integer"]["heap_bytes_of_100_run_into"] == 0
 
 
 def test_a_program_is_loaded_in_one_pass(figures, board_npu):
-    """The driver takes 1,400 of these. ExecuTorch's runtime takes 5,039 with far fewer checks.
+    """Loading takes one pass, 1,400 instructions in the driver; ExecuTorch's runtime takes 5,039.
 
     A board with more memories than MPS3_AN547 takes up to 300 more, to look up each buffer. 50 are
     for inputs that are no tensors. On an NPU with fast scratch, the commands are also read once,
-    because only they tell its size.
+    because only they tell the size of the fast scratch.
     """
     key = "instructions_to_load_in_c_unverified"
     a_word = 0 if "u55" in board_npu else overhead.AIMS["verifier_instructions_per_word"] + 2
@@ -377,6 +377,6 @@ def test_a_program_is_loaded_in_one_pass(figures, board_npu):
 
 
 def test_inputs_and_outputs_cost_3_and_2_instructions_per_value(figures):
-    """768 values are quantised, 10 dequantised; each step adds about 50 instructions."""
+    """Quantising takes 3, dequantising 2 instructions per value, plus about 50 per step."""
     key = "instructions_per_invoke_in_c"
     assert figures["real"][key] - figures["integer"][key] <= 3 * 768 + 2 * 10 + 2 * 50

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators of programs that move elements, and persistent state of programs."""
+"""Programs move elements and keep state exactly."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def run(program, x):
 
 
 def tensor_of(x, order=FIRST):
-    """The same elements in the same memory order."""
+    """Return the array's elements in the tensor's memory order."""
     return np.ascontiguousarray(x.transpose(order))
 
 
@@ -40,8 +40,8 @@ def test_another_order_of_the_bytes(dtype, order, out_order):
         np.testing.assert_array_equal(found, x.transpose(out_order), name)
 
 
-# Operators, their arguments, sizes of input and output, and what is said of them. The last one is
-# a window with more positions than 32 bits count.
+# Operators, their arguments, sizes of input and output, and the error. The last has a window with
+# more positions than 32 bits can count.
 NO_MATCH = "shapes do not match:"
 MISFITS = [
     ("aten::permute_copy", [(0, 1, 1, 3)], (2, 3, 4, 5), (2, 3, 4, 5), "(order|shapes) "),
@@ -177,7 +177,7 @@ def test_a_view_is_the_same_bytes(name, at):
 
 
 def average(x, size, stride, pad, counts, divisor):
-    """Sums in float32, line by line, like kernels/portable of pytorch/executorch."""
+    """Average with sums in float32, line by line, like kernels/portable of pytorch/executorch."""
     shape = [(x.shape[i + 2] + 2 * pad[i] - size[i]) // stride[i] + 1 for i in range(2)]
     y = np.zeros((*x.shape[:2], *shape), np.float32)
     for at in np.ndindex(*y.shape):
@@ -214,7 +214,7 @@ def test_real_avg_pool2d(order, size, stride, pad, counts, divisor):
 
 
 def test_a_tensor_of_a_list_is_read(raw, small_models):
-    """The first delegate's result must outlive the second; only a list reads it."""
+    """A tensor that only a list reads stays live: one delegate's result outlives the next."""
     model = small_models["small_cnn"]
     (first,), (last,) = made.ends(model)
     program = Program()
@@ -294,7 +294,7 @@ def test_a_copy_between_ranges_that_overlap_is_refused(moves, at, fits):
             run(program.encode(), values)
 
 
-# Values beyond int16, ties, infinities and NaN: these become limits and the zero point.
+# Values beyond int16, ties, infinities and NaN, which become limits and the zero point.
 REALS = np.array(
     [
         0.0,
@@ -323,7 +323,7 @@ REALS = np.array(
 @pytest.mark.parametrize("prefix", ["quantized_decomposed", "cortex_m"])
 @pytest.mark.parametrize("where", ["sim", "qemu"])
 def test_inputs_and_outputs_of_both_widths(tmp_path, where, prefix, dtype, number):
-    """On a board with vector instructions, where the last vectors are not full."""
+    """Inputs and outputs of both widths are exact with vectors, of which the last is not full."""
     limits = np.iinfo(dtype)
     low, high, zero = int(limits.min), int(limits.max), 3
     program = Program()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ExecuTorch programs that differ from those of exactness/models.py in one thing each."""
+"""Programs that differ from those of exactness/models.py in one property each are exact."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from .program_writer import Program, data_file
 
 
 def test_a_tensor_that_a_delegate_reads_twice_is_in_both_places(vela, tmp_path):
-    """One of them is the tensor's memory, the other one gets a copy."""
+    """A tensor that a delegate reads at two places is copied to one of them."""
     maker = Maker(np.random.default_rng(5))
     inputs = [maker.input((1, 8, 8, 4), "int8", 0.5, zero) for zero in (3, -9)]
     maker.operator("ADD", inputs, [maker.output((1, 8, 8, 4), "int8", 1.0, 0)], "AddOptions")
@@ -39,7 +39,7 @@ def test_a_tensor_that_a_delegate_reads_twice_is_in_both_places(vela, tmp_path):
 
 @pytest.mark.parametrize("scale", [0.0005, 0.002])
 def test_softmax_of_many_alike_classes(scale):
-    """Each contribution is less than half a step, so it rounds to zero."""
+    """Many alike classes give zeros, as each contribution is less than half a step."""
     case = cortex_m.softmax_of_many(scale)
     with Simulation(case.program, "ethos-u55-128", coherence="strict") as simulation:
         made.check(simulation, case)
@@ -75,7 +75,7 @@ def test_a_data_file_without_the_key_or_damaged_is_refused(raw, small_models):
 
 
 def test_rows_that_the_npu_pads_are_packed(raw, small_models):
-    """An output whose size differs from its tensor's is never written directly to it."""
+    """Rows that the NPU pads are packed, never written directly to the smaller tensor."""
     model, blob = small_models["small_cnn"], raw("u55")
     (last,) = blob.outputs
     padded = made.moved(blob, outputs=(made.moved(last, shape=(1, 1, 1, 1, 1, 16)),))
@@ -85,7 +85,7 @@ def test_rows_that_the_npu_pads_are_packed(raw, small_models):
 
 
 def test_pairs_of_int4_are_unpacked(raw, small_models):
-    """If an output has half its tensor's bytes, each byte holds two values, the lower one first."""
+    """An output with half its tensor's bytes has two values per byte, the lower one first."""
     model, blob = small_models["small_cnn"], raw("u55")
     program = Program()
     method = program.forward
@@ -101,7 +101,7 @@ def test_pairs_of_int4_are_unpacked(raw, small_models):
 
 
 def test_an_input_of_a_delegate_may_be_a_constant(raw, small_models):
-    """It is copied and stays unchanged."""
+    """A constant input of a delegate is copied, and stays unchanged."""
     model = small_models["small_cnn"]
     case = made.quantised_case(model, b"")
     program = Program()
@@ -142,7 +142,7 @@ def kept(path):
 
 
 def test_memory_is_given_back_on_every_path(raw, small_models):
-    """After a model that ends, one rejected during measurement, and one rejected later."""
+    """No memory is lost by a model that ends, or is rejected in measurement or later."""
     blob = raw("u55")
     good = made.quantised_ends(small_models["small_cnn"], blob).encode()
     commands = bytearray(blob.commands)
@@ -162,7 +162,7 @@ def test_memory_is_given_back_on_every_path(raw, small_models):
 
 
 def flags(*options):
-    """The flags that the module adds to those of the port."""
+    """Return the flags that the module adds to those of the port."""
     lines = "$(info $(CFLAGS_USERMOD) $(LDFLAGS_USERMOD))\nall:\n\t@true\n"
     return set(sharing.ask_module(lines, *options).split())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Damaged programs are rejected at load with an error message; ASan finds no bad access."""
+"""Damaged programs are rejected at load with an error, without a bad access (ASan)."""
 
 import re
 import struct
@@ -29,7 +29,7 @@ def test_valid_programs_of_the_same_kind_are_accepted(damage, raw, width):
 
 
 def test_scratch_that_the_stream_leaves_is_refused(raw):
-    """It contains input and output, but not everything that the NPU writes."""
+    """Scratch that has input and output, but not all that the stream writes, is refused."""
     blob = raw("u55")
     data = damaged.replace(blob, scratch_size=blob.inputs[0].offset + blob.inputs[0].size)
     with pytest.raises(InputError, match=r"instruction 0 \(delegate\): "):
@@ -38,7 +38,7 @@ def test_scratch_that_the_stream_leaves_is_refused(raw):
 
 @pytest.mark.parametrize("width", [64, 32])
 def test_fast_scratch_of_2_gb_and_more_is_refused(damage, raw, width):
-    """The first transfer of the stream gets a destination above 2 GB."""
+    """A stream whose first transfer has a destination above 2 GB is refused."""
     blob = raw("u65 dedicated")
     words = list(struct.unpack(f"<{len(blob.commands) // 4}I", blob.commands))
     set_destination = 0x4031  # NPU_SET_DMA0_DST_BASE
@@ -64,7 +64,7 @@ def test_cut_at_every_byte(damage, raw, width):
 @pytest.mark.parametrize("width", [64, 32])
 @pytest.mark.parametrize("name", damaged.SOUND)
 def test_a_file_that_changes_after_it_was_loaded(damage, raw, name, width):
-    """The description of an input or output matches its buffer's size, or is not given."""
+    """If a file changes later, descriptions still match the buffers' sizes, or are missing."""
     assert damage("later", damaged.SOUND[name](raw("u55")), width).endswith(", 0 wrong\n")
 
 
@@ -79,7 +79,7 @@ def test_too_much_work_is_rejected_with_its_location(damage):
 
 
 def misunderstood(blob) -> bytes:
-    """A program whose commands the verifier rejects: it never sets the region of its scales."""
+    """Make a program whose commands the verifier rejects: they never set the scales' region."""
     words = np.frombuffer(blob.commands, np.uint32)
     scale_region, weight_region = 0x129, 0x128
     words = np.where(words & 0xFFFF == scale_region, np.uint32(weight_region), words)
@@ -88,7 +88,7 @@ def misunderstood(blob) -> bytes:
 
 @pytest.mark.parametrize("name", ["u55", "u65 dedicated COP2"])
 def test_a_program_that_is_not_verified_loads(raw, name):
-    """It uses no fast scratch, or specifies its size."""
+    """Without verification, a program loads if it has no fast scratch, or gives its size."""
     data = misunderstood(raw(name))
     with pytest.raises(InputError, match=r"0x129, which was never set; .* --no-verify"):
         Simulation(data)
@@ -100,6 +100,6 @@ def test_a_program_that_is_not_verified_loads(raw, name):
 
 
 def test_fast_scratch_that_the_verifier_cannot_measure_is_refused(raw):
-    """The commands after the rejected one would write past the end of the arena."""
+    """Without a known size, fast scratch is refused: later commands could leave the arena."""
     with pytest.raises(InputError, match=r"\(delegate\): unknown size of fast scratch: "):
         Simulation(misunderstood(raw("u65 dedicated")), verify=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Conversions between types, int32 ends, and inputs that are not tensors.
+"""Tests conversions between types, int32 inputs and outputs, and inputs that are no tensors.
 
 The reference is NumPy's conversion of one number, and ExecuTorch's own runtime with its portable
 kernels, if it is installed.
@@ -25,7 +25,7 @@ NPU = "ethos-u55-128"
 TYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
 SHAPE = (2, 3, 4, 5)
 
-# Runs programs in ExecuTorch's runtime: NUMBER.pte with NUMBER.npz, its inputs, to NUMBER.out.npz.
+# Runs NUMBER.pte on the inputs NUMBER.npz in ExecuTorch's runtime; writes NUMBER.out.npz.
 EXECUTORCH = """
 import pathlib, sys
 import numpy as np, torch
@@ -42,7 +42,7 @@ for path in sorted(pathlib.Path(sys.argv[1]).glob("*.pte")):
 
 
 def executorch(folder, cases):
-    """Outputs of pairs of program and inputs in ExecuTorch's runtime."""
+    """Run pairs of program and inputs in ExecuTorch's runtime."""
     python = needs.python_with("executorch", "EXECUTORCH_PYTHON")
     for number, (program, inputs) in enumerate(cases):
         (folder / f"{number:03}.pte").write_bytes(program)
@@ -59,7 +59,7 @@ def ours(program, inputs):
 
 
 def assert_same_bits(found, expected):
-    """Equal, with zeros of the same sign; all NaN are alike."""
+    """Check that arrays are equal, with zeros of the same sign; all NaN are alike."""
     assert found.dtype == expected.dtype and found.shape == expected.shape
     np.testing.assert_array_equal(found, expected)
     if found.dtype.kind == "f":
@@ -71,7 +71,7 @@ def assert_same_bits(found, expected):
 
 
 def values(dtype):
-    """Edges of the type and of the others, and random numbers."""
+    """Return edges of all types, and random numbers, in this type."""
     rng = np.random.default_rng(7)
     count = np.prod(SHAPE)
     if dtype == "bool":
@@ -83,7 +83,7 @@ def values(dtype):
         edges = [each for each in edges if limits.min <= each <= limits.max]
         rest = rng.integers(limits.min, limits.max, count - len(edges), endpoint=True)
         return np.concatenate([np.array(edges, dtype), rest.astype(dtype)]).reshape(SHAPE)
-    # Ties of float16 and float32, numbers without a leading 1, the largest ones.
+    # Ties of float16 and float32, subnormal numbers, and the largest ones.
     edges = [0.0, -0.0, 2049, 2051, 65519.99, 65520, -65504, 2**-24, 1.5 * 2**-24, 2**-25, 3e-8]
     edges += [1 + 2**-11, 1 + 3 * 2**-11, 1 + 2**-24, 16777217, 0.5, -0.99, 2**-14 - 2**-26, 1e-42]
     rest = rng.normal(0, 1, count - len(edges)) * 10.0 ** rng.integers(-8, 5, count - len(edges))
@@ -92,7 +92,7 @@ def values(dtype):
 
 
 def convertible(dtype, to):
-    """Numbers whose conversion is defined: an integer's limits hold what becomes one."""
+    """Select numbers whose conversion is defined: those inside an integer's limits."""
     x = values(dtype)
     if x.dtype.kind == "f" and np.dtype(to).kind in "iu":
         limits = np.iinfo(to)
@@ -104,7 +104,7 @@ def convertible(dtype, to):
 
 
 def converted(x, to):
-    """What C makes of the numbers; a float16 is made of a float32."""
+    """Convert as C does; a float16 is made from a float32."""
     with np.errstate(over="ignore"):
         return (x.astype(np.float32) if to == "float16" else x).astype(to)
 
@@ -138,7 +138,7 @@ def test_a_number_that_does_not_fit_becomes_the_nearest_limit(to):
 
 
 def test_a_number_is_converted_on_a_board(tmp_path):
-    """With the same results as on the PC."""
+    """Conversions on a board give the same results as on the PC."""
     x = np.arange(-60, 60, dtype=np.int64).reshape(SHAPE) * 7919
     for to in ("int32", "float16", "float32", "bool"):
         path = tmp_path / f"{to}.pte"
@@ -206,7 +206,7 @@ REALS = np.concatenate(
 
 
 def ends(scale, zero, low, high, real=True):
-    """A program that quantises to int32, and one that dequantises."""
+    """Make a program that quantises to int32, and one that dequantises."""
     program = Program()
     method = program.forward
     q, x = method.tensor("int32", REALS.shape), method.tensor("float32", REALS.shape)
@@ -219,7 +219,7 @@ def ends(scale, zero, low, high, real=True):
 
 
 def quantised(x, scale, zero, low, high):
-    """In float32, the sum with the zero point too."""
+    """Quantise in float32, including the sum with the zero point."""
     steps = np.rint(x * (np.float32(1) / np.float32(scale)))
     return np.clip((np.float32(zero) + steps).astype(np.int64), low, high).astype(np.int32)
 
@@ -233,7 +233,7 @@ ENDS = [(0.25, 0, LOW, HIGH), (1.0, 16777217, LOW, HIGH), (3e-5, -7, LOW, HIGH),
 def test_ends_of_32_bits(tmp_path, where, numbers):
     q = quantised(REALS, *numbers)
     scale, zero = np.float32(numbers[0]), numbers[1]
-    # 32 bits before the conversion to float, as there.
+    # The difference has 32 bits before its conversion to float, as in ExecuTorch.
     difference = (q.astype(np.int64) - zero).astype(np.int32)
     for real, x, y in ((True, REALS, q), (False, q, difference.astype(np.float32) * scale)):
         path = tmp_path / f"{real}.pte"
@@ -267,7 +267,7 @@ JOINED = np.concatenate([X, Y], 1)
 
 
 def with_numbers(*more):
-    """A program that also lists the numbers and the rest that it was exported with."""
+    """Make a program that also lists the numbers and other values it was exported with."""
     program = Program()
     method = program.forward
     x, y = (method.tensor("int8", array.shape) for array in (X, Y))
@@ -302,7 +302,7 @@ def test_a_scale_is_that_of_the_place_among_all_inputs():
 
 @pytest.mark.parametrize("states", [0, 1, 2, 255, 256])
 def test_a_scale_is_that_of_the_place_among_all_outputs_of_the_graph(states):
-    """QuantizeOutputs of ExecuTorch counts those; the new values of buffers come first."""
+    """An output's scale is found by its place among all outputs, as ExecuTorch counts them."""
     program = Program()
     method = program.forward
     x = method.tensor("int8", (1, 8))
@@ -318,7 +318,7 @@ def test_a_scale_is_that_of_the_place_among_all_outputs_of_the_graph(states):
         program.constant_method(f"output{place}_zp", place - states)
     with Simulation(program.encode(), NPU) as simulation:
         found = [(tensor.scale, tensor.zero_point) for tensor in simulation.outputs]
-    searched = states < 256  # not more, so that a file cannot take long
+    searched = states < 256  # limits a file's time
     assert found == ([(0.5, 0), (0.25, 1)] if searched else [(0.0, 0)] * 2)
 
 

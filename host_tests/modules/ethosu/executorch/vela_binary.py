@@ -18,7 +18,7 @@ _ALIGNMENT = 16
 
 
 class VelaBinary(VelaRaw):
-    """The driver's arguments for one delegate. The format has no size of the fast scratch."""
+    """The driver's arguments for one delegate; the format has no size of the fast scratch."""
 
     def encode(self) -> bytes:
         """Make the data of a delegate."""
@@ -36,7 +36,7 @@ class VelaBinary(VelaRaw):
 
 
 def block(name: str, content: bytes = b"", *, external: bool = False) -> bytes:
-    """One block: header, content, padding."""
+    """Encode a block: header, content, padding."""
     padding = bytes(-len(content) % _ALIGNMENT)
     return _HEADER.pack(name.encode(), len(content), external) + content + padding
 

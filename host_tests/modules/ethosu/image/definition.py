@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The definitions of modules/ethosu/image/image.h in NumPy."""
+"""Implements the definitions of modules/ethosu/image/image.h in NumPy."""
 
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ class Case:
     """A picture and the requested conversion."""
 
     pixels: np.ndarray
-    """uint8, height x width x bytes of a pixel."""
+    """uint8: height x width x bytes of a pixel."""
     format: int
     target: tuple[int, int, int]
     """Height, width, channels."""
@@ -30,7 +30,7 @@ class Case:
 
 
 def channels(pixels: np.ndarray, kind: int, count: int) -> np.ndarray:
-    """Samples from 0 to 255, height x width x count."""
+    """Return samples from 0 to 255: height x width x count."""
     raw = pixels.astype(np.int64)
     if kind == GRAY:
         return np.repeat(raw, count, axis=2)
@@ -51,7 +51,7 @@ def nearest(size: int, into: int) -> np.ndarray:
 
 
 def between(size: int, into: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Two neighbours, and the weight of the second in 1024ths."""
+    """Return two neighbours, and the weight of the second in 1024ths."""
     step = (size * 1024 + into // 2) // into
     place = np.arange(into) * step + step // 2 - 512
     low = np.clip(np.trunc(place / 1024).astype(int), 0, size - 1)
@@ -60,7 +60,7 @@ def between(size: int, into: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def spans(size: int, into: int) -> list[tuple[int, int]]:
-    """The pixels to average."""
+    """Return the pixels to average."""
     edges = [(i * size // into, (i + 1) * size // into) for i in range(into)]
     return [(first, max(end, first + 1)) for first, end in edges]
 
@@ -83,7 +83,7 @@ def resize(samples: np.ndarray, height: int, width: int, how: int) -> np.ndarray
 
 
 def pairs(size: int, into: int, cut: int, plain: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Two neighbours, and the weight of the second in 65536ths; `cut` pixels precede the first."""
+    """Return two neighbours, and the second's weight in 65536ths, after `cut` pixels."""
     scale = np.float32(into) / np.float32(size)
     begin = np.float32(int(np.float32(cut) * scale) * 65536)
     place = np.arange(into) * int(np.float32(65536) / scale) + int(begin / scale)
@@ -94,7 +94,7 @@ def pairs(size: int, into: int, cut: int, plain: bool) -> tuple[np.ndarray, np.n
 
 
 def corners(raw: np.ndarray, size: tuple[int, int], cut: tuple[int, int], bits: int) -> np.ndarray:
-    """Rows interpolated and rounded, then columns; skipped where OpenMV draws without a filter."""
+    """Interpolate and round rows, then columns, unless OpenMV draws without a filter."""
     plain = raw.shape[:2] == size or min(raw.shape[:2]) <= 1
     for axis in (0, 1):
         low, high, place = pairs(raw.shape[axis], size[axis], cut[axis], plain)
@@ -105,7 +105,7 @@ def corners(raw: np.ndarray, size: tuple[int, int], cut: tuple[int, int], bits: 
 
 
 def unpacked(pixels: np.ndarray, kind: int) -> np.ndarray:
-    """Channels at their bit width."""
+    """Return channels at their bit width."""
     raw = pixels.astype(np.int64)
     if kind != RGB565:
         return raw
@@ -114,7 +114,7 @@ def unpacked(pixels: np.ndarray, kind: int) -> np.ndarray:
 
 
 def repeated(raw: np.ndarray, kind: int, count: int) -> np.ndarray:
-    """Samples from 0 to 255 of such channels, expanded by bit replication."""
+    """Expand such channels to samples from 0 to 255 by bit replication."""
     if kind == GRAY:
         return np.repeat(raw, count, axis=2)
     if kind == RGB565:
@@ -124,7 +124,7 @@ def repeated(raw: np.ndarray, kind: int, count: int) -> np.ndarray:
 
 
 def largest(width: int, height: int, room_width: int, room_height: int) -> tuple[int, ...]:
-    """x, y, width, height of the largest centred rectangle with this aspect ratio."""
+    """Return the largest centred rectangle of this aspect ratio: x, y, width, height."""
     if width * room_height > height * room_width:
         inside = max((height * room_width + width // 2) // width, 1)
         return 0, (room_height - inside) // 2, room_width, inside
@@ -133,7 +133,7 @@ def largest(width: int, height: int, room_width: int, room_height: int) -> tuple
 
 
 def write(case: Case) -> np.ndarray:
-    """The elements to write."""
+    """Return the elements to write."""
     height, width, count = case.target
     coarse = case.filter == CORNERS
     samples = (

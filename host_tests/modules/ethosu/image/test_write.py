@@ -65,7 +65,7 @@ def random_case(rng: np.random.Generator) -> Case:
 
 
 def record(case: Case) -> bytes:
-    """A case in the input format of cases.c."""
+    """Encode a case in the input format of cases.c."""
     height, width, _ = case.pixels.shape
     table = b"" if case.table is None else case.table.tobytes()
     size = 1 if case.table is None else case.table.dtype.itemsize
@@ -78,7 +78,7 @@ def record(case: Case) -> bytes:
 
 
 def large_cases(rng: np.random.Generator) -> list[Case]:
-    """Cases where rounded steps end past the last pixel, or numbers are close to their maximum."""
+    """Make cases whose rounded steps pass the last pixel, or whose numbers nearly overflow."""
     sizes = [((3, 1001), (3, 2000)), ((18, 5), (1053, 5)), ((2, 17), (2, 16384)), ((1, 9), (9, 3))]
     shapes = [(rng.integers(0, 256, (*size, PIXEL[kind]), np.uint8), kind, (*into, count))
               for size, into in sizes for kind in range(3) for count in (1, 3)]  # fmt: skip
@@ -115,7 +115,7 @@ def test_random_cases(program):
     "size", [((7, 5), (7, 5)), ((9, 31), (24, 24)), ((96, 64), (17, 33)), ((3, 1), (10, 8))]
 )
 def test_the_definition_is_tensorflow_lites(tmp_path, kind, size):
-    """With half_pixel_centers; int16 stores 0 to 255 unchanged."""
+    """The definition equals TFLite's with half_pixel_centers; int16 stores 0 to 255."""
     (height, width), into = size
     graph = Graph("resize")
     shape, out = (1, height, width, 3), (1, *into, 3)
@@ -138,7 +138,7 @@ def test_the_definition_is_tensorflow_lites(tmp_path, kind, size):
 
 
 def test_565_and_grey_are_nearest():
-    """All 5-bit and 6-bit values, against the documented rule of division and rounding."""
+    """All 5-bit and 6-bit values follow the documented rule of division and rounding."""
     both = np.arange(65536, dtype=np.uint16)
     pixels = both.view(np.uint8).reshape(256, 256, 2)
     rgb = definition.channels(pixels, RGB565, 3).reshape(-1, 3)
@@ -171,7 +171,7 @@ ON_BOARD = [
 
 @pytest.mark.parametrize("kind, count, how, fit, quarters", ON_BOARD)
 def test_on_the_board(board, kind, count, how, fit, quarters):
-    """Including the vector loops; 32 x 24 without rotation is a copy."""
+    """Vector loops on the board equal the definition; 32 x 24 without rotation is a copy."""
     pixels = np.random.default_rng(4).integers(0, 256, (24, 32, PIXEL[kind]), np.uint8)
     board.exec(
         "import ethosu_image as image\n"
@@ -190,7 +190,7 @@ def test_on_the_board(board, kind, count, how, fit, quarters):
 
 @pytest.mark.parametrize("how", [NEAREST, BILINEAR, AREA])
 def test_pixels_at_an_odd_address_on_the_board(board, how):
-    """MVE cannot load them; also the mean of a whole picture, which covers very many pixels."""
+    """Pixels at odd addresses, which MVE cannot load, and means of whole pictures are right."""
     pixels = np.random.default_rng(5).integers(0, 256, (60, 64, 2), np.uint8)
     for first, size in ((1, (7, 9)), (0, (1, 1))):
         board.exec(

@@ -23,18 +23,18 @@ OLD = {
     **{f"ETHOSU_U{family}": "ETHOSU_NPUS=" for family in (55, 65, 85)},
     **{name: f"CFLAGS_EXTRA=-D{name}=0" for name in ("ETHOSU_AUDIO_MVE", "ETHOSU_IMAGE_MVE")},
 }
-# Driver, runtime with only the NPU operator, and Python module; 3,000 bytes are readers of metadata
-# and descriptions.
+# Limit for driver, runtime with only the NPU operator, and Python module; 3,000 bytes of this are
+# readers of metadata and descriptions.
 TEXT_MAX = 43_700
 C_TEXT_MAX = 23_500
-# Linked size of a C program that loads a model and runs it on one kind of NPU, at -Os.
-# GCC 14 makes 150 bytes more than GCC 12. TensorFlow Lite Micro's objects take 12,364 with its own
+# Limit of a linked C program that loads a model and runs it on one kind of NPU, at -Os.
+# GCC 14 needs 150 bytes more than GCC 12. TensorFlow Lite Micro's objects take 12,364 with its own
 # makefile's flags.
 PROGRAM_TEXT_MAX = 17_950
 
 
 def sources(*options):
-    """The module's sources in a build with these options, and the speed-optimised ones."""
+    """Return the module's sources in a build with options, and the speed-optimised ones."""
     lines = "all:\n\t@echo $(ETHOSU_SRC)\n\t@echo $(ETHOSU_FAST_SRC)\n"
     printed = sharing.ask_module(lines, *options)
     return (set(line.split()) for line in printed.splitlines())
@@ -62,14 +62,14 @@ def test_an_option_leaves_files_out(option, left_out):
 
 @pytest.mark.parametrize("name", OLD)
 def test_the_name_of_an_earlier_version_is_refused(name):
-    """The error names its successor."""
+    """An option's earlier name gives an error that names the new one."""
     with pytest.raises(subprocess.CalledProcessError) as refused:
         sources(f"{name}=0")
     assert f"{name} is now " in refused.value.stderr and OLD[name] in refused.value.stderr
 
 
 def test_an_option_of_the_tools_does_not_change_a_build(monkeypatch):
-    """`ethosu run` reads ETHOSU_VERIFY from the environment."""
+    """ETHOSU_VERIFY in the environment, which `ethosu run` reads, does not change a build."""
     expected = list(sources())
     monkeypatch.setenv("ETHOSU_VERIFY", "0")
     assert list(sources()) == expected
@@ -95,7 +95,7 @@ def test_what_runs_at_each_inference_is_made_fast():
 
 
 def test_a_program_in_c_is_small(repo, tmp_path):
-    """Driver and runtime after linking, without the C library."""
+    """Driver and runtime in a linked C program are small, without the C library."""
     module = repo / "modules/ethosu"
     options = ("ETHOSU_NPUS=u55", *OPTIONS[1:])
     made, _ = sources(*options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Emulated boards with the native module."""
+"""Starts emulated boards with the native module."""
 
 import contextlib
 import functools
@@ -29,17 +29,17 @@ def later(*functions):
 
 
 def address() -> int:
-    """Register base of the NPU under test."""
+    """Return the register base of the NPU under test."""
     return firmware_image.of().npu_base
 
 
 def status() -> str:
-    """Expression for the board's Python, which has imported machine: is the NPU running?"""
+    """Return an expression in the board's Python that tells if the NPU is running."""
     return f"machine.mem32[{address() + 4:#x}] & 1"
 
 
 def imports() -> str:
-    """Code that starts with the native module.
+    """Return code that imports and initialises the native module.
 
     The address of the NPU is enough unless the heap is behind a certain port of it.
     """
@@ -55,7 +55,7 @@ def imports() -> str:
 
 
 def program(example: tuple[Oracle, Array, Array]) -> str:
-    """Code that defines a payload, model `m`, its input `x` and the output `golden`."""
+    """Return code that defines a payload, model `m`, its input `x` and the output `golden`."""
     _, x, y = example
     return (
         "import struct\n"
@@ -66,7 +66,7 @@ def program(example: tuple[Oracle, Array, Array]) -> str:
 
 @functools.cache
 def build() -> Path:
-    """Folder with ethosu.mpy and its package.json, built for the firmware's MicroPython."""
+    """Build ethosu.mpy for the firmware's MicroPython; returns the folder with package.json."""
     folder = sharing.BUILD / "natmod/tested"
     sharing.make("modules/ethosu/natmod", f"BUILD={folder}")
     return folder
@@ -74,7 +74,7 @@ def build() -> Path:
 
 @contextlib.contextmanager
 def start(npu: str) -> Iterator[QemuBoard]:
-    """A board on which `ethosu` is the native module, in a file that is not the built-in one's."""
+    """Start a board on which `ethosu` is the native module, in a file of another name."""
     with QemuBoard(Machine(emulated(npu=npu))) as board:
         board.write_file("/native.mpy", (build() / "ethosu.mpy").read_bytes())
         board.exec(imports())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each allocation of each call of the native module fails once, as of the built-in one."""
+"""The native module survives failed allocations, tested as those of the built-in one."""
 
 import pytest
 from ethosu_tools.boards.setup import emulated
@@ -47,7 +47,7 @@ CALLS = [
 
 @pytest.fixture(scope="module")
 def starved(image, board_npu, compiled, small_models, example):  # noqa: F811
-    """A board with the native module, in an image with allocations.c."""
+    """Return a board with the native module, in an image with allocations.c."""
     counted = firmware_image.Image(image).symbol("allocations")
     with QemuBoard(Machine(emulated(npu=board_npu, firmware=image))) as board:
         board.write_file("/native.mpy", (build() / "ethosu.mpy").read_bytes())

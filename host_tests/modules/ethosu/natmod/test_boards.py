@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""init(board=NAME) of the native module, in OPENMV_AE3 firmware built without the module.
+"""Tests init(board=NAME) of the native module, in OPENMV_AE3 firmware without the module.
 
 As in the AE3 firmware of MicroPython's port `alif`, Python's heap is in the DTCM there, so the NPU
 address of each model, arena and buffer differs from the CPU's.
@@ -36,7 +36,7 @@ IRQ_ENABLE, IRQ_DISABLE, IRQ_BIT = 0xE000E104, 0xE000E184, 1 << 55 - 32
 
 
 def heap_in_dtcm(memory: str) -> str:
-    """A linker script with Python's heap at HEAP; variables and stacks end before it."""
+    """Write a linker script with Python's heap at HEAP, after variables and stacks."""
     for name, value in zip(("_gc_heap_start", "_gc_heap_end"), HEAP, strict=True):
         memory, count = re.subn(rf"^{name} = .*;$", f"{name} = {value:#x};", memory, flags=re.M)
         assert count == 1, name
@@ -46,14 +46,14 @@ def heap_in_dtcm(memory: str) -> str:
     return memory
 
 
-# They need a separate firmware. The native module's tables are compared with the firmware's
+# These tests need a separate firmware. The native module's tables are compared with the firmware's
 # below; the driver uses them in the same way as in test_native.py on another board.
 at_night = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def plain(emulator_only, repo, build_dir, native, compiled, small_models):
-    """The board with the native module imported and a model file in `/`."""
+    """Return the board with the native module imported and a model file in `/`."""
     folder = build_dir / f"firmware/{CORE}-plain-dtcm"
     folder.mkdir(parents=True, exist_ok=True)
     memory = folder / "memory.ld"
@@ -73,7 +73,7 @@ def plain(emulator_only, repo, build_dir, native, compiled, small_models):
 
 @pytest.fixture
 def fresh(plain, small_models):
-    """The same after a soft reset, with the model file as `content`, and in SRAM0 as `file`."""
+    """Return it after a soft reset; the model file is `content`, and in SRAM0 as `file`."""
     oracle = Oracle(small_models["small_cnn"])
     x = np.random.default_rng(4).integers(-128, 128, oracle.inputs[0].shape).astype(np.int8)
     plain.soft_reset()
@@ -90,7 +90,7 @@ def fresh(plain, small_models):
 @at_night
 @pytest.mark.parametrize("name", [CORE, "ALIF_ENSEMBLE_E7-M55_HP", "OPENMV_AE3"])
 def test_the_npu_reaches_the_heap_in_the_core_s_own_memory(fresh, name):
-    """File, arena and buffers are in the DTCM, which has a different address for the NPU."""
+    """File, arena and buffers in the DTCM work, although the NPU has another address for it."""
     assert fresh.eval(f"ethosu.init(board={name!r}, force=True)") == fresh.machine.npu
     fresh.exec("from uctypes import addressof\nm = ethosu.Model('/m.tflite')")
     for buffer in ("content", "x", "ethosu.buffer(64)"):
@@ -111,7 +111,7 @@ def test_the_lines_of_the_page(fresh, block):
 @at_night
 @pytest.mark.parametrize("buffers", ["content", "content, arena=arena", "file"])
 def test_with_the_address_alone_it_is_a_bus_error(fresh, buffers):
-    """The CPU's DTCM address is not mapped for the NPU."""
+    """Without the board's name, the CPU's address of DTCM is a bus error of the NPU."""
     fresh.exec(f"ethosu.init({ADDRESS})\nm = ethosu.Model({buffers})")
     said = raised(fresh, "m.predict([x])")
     assert said.startswith("OSError 5 ") and "bus error" in said
@@ -124,7 +124,7 @@ def test_with_the_address_alone_it_is_a_bus_error(fresh, buffers):
     "again", [f"ethosu.init({ADDRESS}, npu=1)", "ethosu.init(0, npu=9)", "ethosu.init(board='?')"]
 )
 def test_a_board_stays_in_use_when_the_next_call_names_none(fresh, again):
-    """The next call is for another NPU, or fails."""
+    """After init(board=NAME), a call for another NPU, or one that fails, keeps the board."""
     fresh.exec(f"ethosu.init(board={CORE!r})\nm = ethosu.Model(content, npu=0)")
     raised(fresh, again)
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
@@ -134,7 +134,7 @@ def test_a_board_stays_in_use_when_the_next_call_names_none(fresh, again):
 
 @at_night
 def test_a_job_ends_before_another_board_is_used(fresh):
-    """The firmware's interrupt is enabled again then, so the NPU must not raise it any more."""
+    """Choosing another board ends the job, as the firmware's interrupt is then enabled again."""
     fresh.exec(f"machine.mem32[{IRQ_ENABLE}] = {IRQ_BIT}\nethosu.init(board={CORE!r})")
     fresh.exec("m = ethosu.Model(content)")
     fresh.exec("m._start([x])\nwhile machine.mem32[0x400E1004] & 1: pass")  # raised but not polled
@@ -155,7 +155,7 @@ def test_buffers_that_the_npu_cannot_access_are_rejected(fresh):
 
 
 def test_a_memory_that_the_npu_does_not_reach_is_refused(loaded, compiled, small_models):
-    """On MPS3_AN547 that is the DTCM. A name alone selects the board's first NPU."""
+    """Memory that the NPU does not reach, such as MPS3_AN547's DTCM, is refused."""
     known = loaded.machine.board.name
     image = firmware_image.of()
     unseen, at = image.unseen(0x10000), f"{image.npu_base}, " if image.slot else ""
@@ -170,7 +170,7 @@ def test_a_memory_that_the_npu_does_not_reach_is_refused(loaded, compiled, small
 
 
 def test_the_board_of_another_chip_is_refused_before_any_access(loaded):
-    """There, its NPU's clock is another vendor's register: here it is not mapped, a bus fault."""
+    """The wrong board is refused before its clock register is read, which would fault here."""
     other = next(name for name in ("OPENMV_AE3", "MPS3_AN547") if name != loaded.machine.board.name)
     said = raised(loaded, f"ethosu.init(board={other!r})")
     assert said.startswith(f"ValueError {other}") and "this firmware is for" in said
@@ -181,7 +181,7 @@ def test_the_board_of_another_chip_is_refused_before_any_access(loaded):
 
 @at_night
 def test_an_unknown_board_name_is_rejected(fresh):
-    """It accepts the names used by the tools."""
+    """init() accepts the tools' names of boards, and rejects others."""
     assert fresh.eval("sorted(row[0] for row in ethosu._boards)") == sorted(boards.names())
     names = ", ".join(fresh.eval("[row[0] for row in ethosu._boards]"))
     expected = f"ValueError unknown board 'NOWHERE'; expected {names}"
@@ -200,7 +200,7 @@ def test_the_other_core_of_the_chip_has_another_npu(fresh):
 
 @at_night
 def test_an_interrupt_of_the_firmware_is_disabled_until_the_soft_reset(fresh):
-    """OpenMV's firmware enables it for its own driver, which would consume what we poll."""
+    """The NPU's interrupt of OpenMV's driver, which would take our result, is disabled."""
     fresh.exec(f"machine.mem32[{IRQ_ENABLE}] = {IRQ_BIT}\nethosu.init(board={CORE!r})")
     assert fresh.eval(f"machine.mem32[{IRQ_ENABLE}] & {IRQ_BIT}") == 0
     fresh.exec("m = ethosu.Model(content)")
@@ -214,7 +214,7 @@ def test_an_interrupt_of_the_firmware_is_disabled_until_the_soft_reset(fresh):
 
 @at_night
 def test_without_asyncio_the_rest_works(fresh):
-    """If the firmware has none, run() reports it when called."""
+    """Firmware without asyncio can do all except run(), which reports the lack."""
     fresh.exec(
         "import sys\nfor name in list(sys.modules):\n    del sys.modules[name]\n"
         "with open('/asyncio.py', 'w') as f: f.write('raise ImportError')\n"
@@ -248,7 +248,7 @@ def known_boards(tmp_path_factory, repo) -> dict[str, firmware_image.Image]:
     return {row.name: row for row in rows}
 
 
-# sys.implementation._machine of firmware of others: MICROPY_HW_BOARD_NAME " with "
+# sys.implementation._machine of third-party firmware: MICROPY_HW_BOARD_NAME " with "
 # MICROPY_HW_MCU_NAME in the boards' mpconfigboard.h of MicroPython (ports alif and psoc-edge), of
 # NuMicroPy, and as OpenMV's cameras print it.
 PUBLISHED = {
@@ -274,7 +274,7 @@ def test_a_board_is_known_by_its_firmwares_name_and_by_no_other(known_boards, re
 
 @pytest.mark.parametrize("name", boards.names())
 def test_its_memories_and_npu_match_the_firmwares_own_table(known_boards, name):
-    """The firmware uses some of them, and makes some of those read-only for the NPU."""
+    """Memories and NPU equal our firmware's, which uses some and makes some read-only."""
     theirs, ours = firmware_image.of(name), known_boards[name]
     assert (theirs.npu_base, theirs.npu_irq) == (ours.npu_base, ours.npu_irq)
     assert theirs.npu_security == ours.npu_security

@@ -9,7 +9,7 @@ import pytest
 from host_tests.kit.board_models import interrupt, raised
 from host_tests.modules.ethosu.natmod.native_board import address, imports, program, status
 
-# Ctrl-C at number `left` of all calls of and returns from the module's functions and methods.
+# Raises Ctrl-C at call or return number `left` of the module's functions and methods.
 _HOOKS = """
 OFF = 1 << 29
 left = OFF
@@ -72,7 +72,7 @@ def payload_task():
 
 @pytest.fixture
 def begin(fresh, example):
-    """Restarts: a soft reset, then the setup of `fresh`."""
+    """Restart the board: a soft reset, then the setup of `fresh`."""
 
     def reset():
         fresh.soft_reset()
@@ -88,7 +88,7 @@ def begin(fresh, example):
              "steps, drop", "task, nothing", "payload_task, drop"]
 )  # fmt: skip
 def test_ctrl_c_at_each_call_leaves_the_npu_free(begin, work):
-    """Ctrl-C during any call into the module, or any return from it, does not leak the NPU."""
+    """Ctrl-C at any call or return of the module does not leak the NPU."""
     board = begin()
     board.exec(_HOOKS + _WORK)
     board.exec(f"at = 0\nsweep({work})", timeout=60)
@@ -99,9 +99,9 @@ def test_ctrl_c_at_each_call_leaves_the_npu_free(begin, work):
     "work", ["m.predict([x])", "asyncio.run(m.run([x]))", "asyncio.run(three())"]
 )
 def test_storm_of_ctrl_c(begin, work):
-    """The next call works, blocking or not, in the same event loop or in a new one.
+    """After any Ctrl-C, the next call works, blocking or not, in the same or a new loop.
 
-    Without asyncio.gather(): if Ctrl-C interrupts it, the next loop raises a NameError in it.
+    asyncio.gather() is not used: after a Ctrl-C in it, it raises NameError in the next loop.
     """
     board, moments = begin(), random.Random(5)
     board.exec(
@@ -121,7 +121,7 @@ def test_storm_of_ctrl_c(begin, work):
 
 
 def test_no_number_of_calls_of_init_makes_a_void_handle_valid(begin):
-    """A number of 8 bits would be the same after 256 calls."""
+    """256 calls of init(), which would wrap a number of 8 bits, make no old handle valid."""
     board = begin()
     board.exec("n = ethosu.reserve(timeout_ms=0)")
     again = imports().splitlines()[-1]
@@ -131,7 +131,7 @@ def test_no_number_of_calls_of_init_makes_a_void_handle_valid(begin):
 
 
 def test_lost_handle_releases_its_npu(fresh):
-    """Not in one piece of code: a register that its loop no longer needs may keep the handle."""
+    """A lost handle is collected, in separate code, since a stale register may keep it."""
     fresh.exec("ethosu.reserve(powered=True)")
     fresh.exec("n = ethosu.reserve(timeout_ms=0)")
     assert fresh.eval("n.npu") == 0
@@ -140,7 +140,7 @@ def test_lost_handle_releases_its_npu(fresh):
 
 
 def test_a_reservation_ends_with_the_event_loop_of_its_task(begin):
-    """As in the built-in module."""
+    """The end of a task's event loop ends its reservation, as in the built-in module."""
     board = begin()
     board.exec(
         "async def work():\n    with ethosu.reserve(timeout_ms=0) as h: await h.run(payload, [])\n"
@@ -175,7 +175,7 @@ n.invoke_async(payload, [source, target], timeout_ms=60000)
 
 
 def test_soft_reset_stops_the_npu(begin):
-    """A running payload does not write into the next program's heap."""
+    """A soft reset stops the NPU, which would otherwise write into the next program's heap."""
     moments = random.Random(6)
     at_work = 0
     while at_work < 2:
@@ -206,7 +206,7 @@ def test_soft_reset_stops_the_model(begin):
 
 
 def test_without_a_finaliser_there_is_no_npu(fresh):
-    """If nothing would stop the NPU at a soft reset, init() fails."""
+    """Without a finaliser, which stops the NPU at a soft reset, init() fails."""
     fresh.exec(
         "import os\nguard, ilistdir = ethosu._guards.pop(), ethosu.os\n"
         "class Rom: ilistdir = staticmethod(lambda folder: iter(()))\nethosu.os = Rom"
@@ -221,7 +221,7 @@ def test_without_a_finaliser_there_is_no_npu(fresh):
 
 
 def test_steps_alone_end_an_inference(fresh):
-    """Nothing else checks the NPU in the meantime, and there is no interrupt."""
+    """Calls of _step() alone, without an interrupt, end an inference."""
     fresh.exec(
         "import time\nbegun = time.ticks_ms()\nm._start([x])\nwhile not m._step(): pass\n"
         "y, = m._fetch()\ntook = time.ticks_diff(time.ticks_ms(), begun)",

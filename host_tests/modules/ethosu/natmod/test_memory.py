@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory used by the native module: the stack, moving buffers, read-only buffers."""
+"""The native module handles small stacks, moving buffers and read-only buffers."""
 
 import pytest
 
@@ -14,9 +14,9 @@ from host_tests.modules.ethosu.natmod.native_board import CALLBACK
      "ethosu.reserve(timeout_ms=5).invoke(payload, [])"],
 )  # fmt: skip
 def test_at_the_limit_of_the_stack_there_is_an_exception(fresh, call):
-    """Or it works: the board survives.
+    """Close to the stack's limit, a call works or raises; the board survives.
 
-    Stack contents left by a call may look like a dropped handle, which then remains reserved.
+    A call may leave a handle's address on the stack, so a dropped handle may stay reserved.
     """
     fresh.exec(
         CALLBACK + "file, out = open('/m.tflite', 'rb').read(), set()\n"
@@ -37,7 +37,7 @@ def test_at_the_limit_of_the_stack_there_is_an_exception(fresh, call):
 
 
 def test_loading_checks_for_the_stack_that_it_needs(fresh):
-    """So close to the recursion limit that predict() just works, loading a model is rejected."""
+    """Close to the recursion limit, where predict() just works, loading is rejected."""
     fresh.exec(
         "def deep(frames, work): return deep(frames - 1, work) if frames else work()\n"
         "def works(frames, work):\n"
@@ -54,7 +54,7 @@ def test_loading_checks_for_the_stack_that_it_needs(fresh):
 
 
 def test_base_that_the_payload_writes_must_be_writable(fresh):
-    """A DMA of 64 bytes from base 0 to base 1: bytes objects are never written, but may be read."""
+    """The NPU may read bytes objects, but a base that it writes must be writable."""
     fresh.exec(
         "import struct, uctypes\n"
         "stream = 0x130, 0x10131, 0x4030, 0, 0x4031, 0, 0x4032, 64, 0x10, 0xFFFF0000\n"
@@ -71,7 +71,7 @@ def test_base_that_the_payload_writes_must_be_writable(fresh):
 
 
 def test_memory_that_was_resized_is_not_used(fresh):
-    """Its heap block may be reused, because native modules cannot keep objects alive."""
+    """A resized bytearray is rejected: its old block, which we cannot keep, may be reused."""
     fresh.exec(
         "from array import array\nfile = bytearray(open('/m.tflite', 'rb').read())\n"
         "arena = bytearray(m.ram)\nk = ethosu.Model(file, arena=arena)\n"
@@ -98,7 +98,7 @@ def test_a_buffer_resized_during_a_job_is_reported(fresh):
 
 
 def test_arena_that_is_a_view_is_kept(fresh):
-    """By the model, and by a view of a tensor after the model is gone."""
+    """A model keeps its arena's owner, and so does a tensor's view after the model is gone."""
     fresh.exec(
         "import uctypes\n"
         "def load():\n"

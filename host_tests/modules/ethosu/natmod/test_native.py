@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The native .mpy module: loaded by a firmware at run time, as exact as the built-in one."""
+"""The native .mpy module, which a firmware loads, is as exact as the built-in one."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ from host_tests.modules.ethosu.natmod.native_board import CALLBACK, address, imp
 from host_tests.modules.ethosu.runtime import test_signatures
 from host_tests.modules.ethosu.runtime.kernels import maker, plan_writer
 
-# Parts of ethosu.pyi missing from the native module, and why. It must offer everything else.
+# Parts of ethosu.pyi that the native module lacks, and why. All others must be there.
 SIZE = "its code and data are taken from the heap"
 NO_SCHEDULER = "native code can neither connect an interrupt nor schedule a call"
 NO_PROGRAMS = "it loads no ExecuTorch programs"
@@ -46,7 +46,7 @@ NOT_OFFERED = {
 
 @pytest.mark.parametrize("part", ["_ethosu.py.mpy", "boards.o", "native.o"])
 def test_each_part_can_be_the_first_that_is_built(tmp_path, part):
-    """As can happen with `make -j`."""
+    """Each part builds first, as can happen with `make -j`."""
     sharing.make("modules/ethosu/natmod", f"BUILD={tmp_path}/new", f"{tmp_path}/new/{part}")
 
 
@@ -80,7 +80,7 @@ def test_it_behaves_as_the_built_in_module(fresh, api):
 
 @pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
 def test_what_a_model_uses_is_found_by_the_collector(loaded, compiled, small_models, name):
-    """Its steps are exact although the heap is collected and refilled after each."""
+    """A model stays exact although the heap is collected and refilled after each step."""
     case = make_case(small_models[name], 3)
     model = compiled(small_models[name], loaded.machine.npu)
     loaded.write_file("/exact.tflite", model.read_bytes())
@@ -92,7 +92,7 @@ def test_what_a_model_uses_is_found_by_the_collector(loaded, compiled, small_mod
 
 
 def test_deinit_frees_file_and_arena(fresh):
-    """One of five models may still be found on the stack."""
+    """deinit() frees file and arena; only one of five models may remain, due to the stack."""
     fresh.exec(
         "five = [ethosu.Model('/m.tflite') for _ in range(5)]\ngc.collect()\n"
         "before = gc.mem_free()\nfor k in five: k.deinit()"
@@ -102,7 +102,7 @@ def test_deinit_frees_file_and_arena(fresh):
 
 
 def test_no_arena_holds_commands(fresh):
-    """For a model that the NPU cannot read in place: other models may share the arena."""
+    """Commands of a copied model are not in its arena, which other models may share."""
     fresh.exec(
         "file = open('/m.tflite', 'rb').read()\ncopy = bytearray(len(file) + 1)\n"
         "copy[1:] = file\narena = ethosu.buffer(20000)\n"
@@ -133,7 +133,7 @@ def test_an_arena_in_which_a_model_runs_is_refused(fresh):
 
 
 def test_an_arena_that_a_payload_uses_is_refused_until_wait_has_ended_it(fresh):
-    """Or until it was dropped, since its program may then be another object's memory."""
+    """A payload's arena is refused until wait() has ended the job, or it was dropped."""
     fresh.exec(
         CALLBACK + "given, n = ethosu.buffer(m.ram), ethosu.reserve(timeout_ms=0)\n"
         "n.invoke_async(payload, [given])\nwhile not n.done(): pass"
@@ -218,7 +218,7 @@ def test_without_init_the_error_says_how_to_call_it(fresh):
 
 
 def test_a_model_prints_as_in_the_built_in_module(fresh, api):
-    """Its arena is elsewhere."""
+    """A model prints as in the built-in module, except for the arena's address."""
     code = "k = ethosu.Model({!r})\nk.deinit()\nsaid = repr(k), repr(m).split(' at ')[0], repr(m)"
     fresh.exec(code.format("/m.tflite"))
     api.exec(code.format(MODEL))
@@ -229,7 +229,7 @@ def test_a_model_prints_as_in_the_built_in_module(fresh, api):
 
 
 def test_wrong_arguments_have_the_same_messages(fresh, api):
-    """Tensor errors: both modules share those sources."""
+    """Wrong arguments give the built-in module's messages for tensors."""
     for board in (fresh, api):
         board.exec("from array import array\nt = m.inputs[0]")
     inputs = ("'hello'", "array('h', range(384))", "bytes(768)", "bytearray(767)", "[0.0] * 767",
@@ -251,7 +251,7 @@ def test_wrong_arguments_have_the_same_messages(fresh, api):
 
 @pytest.mark.parametrize("tensor", values_table.TENSORS)
 def test_what_each_type_of_object_means_for_each_type_of_tensor(loaded, tensor):
-    """The table of the built-in module, on a model without operators whose output is its input."""
+    """Objects mean the same values as in the built-in module, for a model that copies its input."""
     scale, zero_point = {"int8": (0.5, 3), "uint8": (0.5, 3), "int16": (0.5, 0)}.get(
         tensor, (None, 0)
     )
@@ -300,7 +300,7 @@ def test_memory_and_handles(fresh):
 
 
 def test_reserving_again_reads_no_folder(fresh):
-    """The guard of a released handle is reused; the old handle stays released."""
+    """reserve() does not read files again, and a released handle stays released."""
     fresh.exec(
         "import os\nreal, folders = ethosu.os, []\n"
         "class Counted:\n"
@@ -346,7 +346,7 @@ def test_asyncio(fresh):
 
 
 def test_done_is_true_when_the_time_is_over(fresh):
-    """As in the built-in module: the NPU hangs, and wait() would raise instead of blocking."""
+    """done() is True at the time-out of a hanging NPU, as wait() would raise, not block."""
     fresh.exec(CALLBACK + "n = ethosu.reserve()\nemulator.fault('hang')")
     fresh.exec("n.invoke_async(payload, [], timeout_ms=1000)\nfirst = n.done()")
     fresh.exec("begun = time.ticks_ms()")
@@ -374,7 +374,7 @@ def test_faults_end_in_their_errors(fresh):
 
 @pytest.mark.parametrize("others", ["", ", m._start", ", lambda: late._start([x])"])
 def test_callback_cancels_the_inference_that_is_waited_for(fresh, others):
-    """wait() reports it even if another inference has started, which continues."""
+    """A waiting call reports a callback's cancel; an inference started meanwhile continues."""
     fresh.exec(CALLBACK)
     code = f"later(late.cancel{others})\nlate.run_into([x])"
     assert raised(fresh, code) == "OSError 125 the inference was cancelled"
@@ -405,7 +405,7 @@ def test_a_busy_model_continues_when_called_again(fresh):
 
 
 def test_a_lost_job_keeps_its_memory(fresh):
-    """The handle is unreferenced; memory that the NPU may still write is not reused."""
+    """A lost job's memory, which the NPU may still write, is not reused."""
     fresh.exec(
         "emulator.fault('hang')\nethosu.reserve().invoke_async(payload, [None, bytearray(64)])"
     )
@@ -414,12 +414,12 @@ def test_a_lost_job_keeps_its_memory(fresh):
     assert fresh.eval("bytes(ticket[3][1])") == bytes(64)
     fresh.exec("del ticket\nemulator.fault('hang', 0)\nethosu._ticket(0)[-1].cancel()")
     assert fresh.eval("ethosu._ticket(0)") is None
-    fresh.exec("def deep(n): return n and deep(n - 1)\ndeep(30)")  # over what the stack still has
+    fresh.exec("def deep(n): return n and deep(n - 1)\ndeep(30)")  # overwrites old stack contents
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
 def test_a_handle_without_an_npu_stops_no_job(fresh):
-    """reserve() failed: collecting its handle does not affect another handle's job."""
+    """The handle of a failed reserve() does not stop another handle's job when collected."""
     fresh.exec(CALLBACK + "n = ethosu.reserve()\nemulator.fault('hang')")
     fresh.exec("n.invoke_async(payload, [])")
     assert raised(fresh, "ethosu.reserve(timeout_ms=0)").startswith("OSError 16 the NPU is reser")
@@ -434,7 +434,7 @@ def test_a_handle_without_an_npu_stops_no_job(fresh):
     ids=["payload", "model"],
 )
 def test_a_lost_job_that_has_ended_frees_the_npu(fresh, call):
-    """Not in one piece of code: a register that its loop no longer needs may keep the handle."""
+    """A lost job that has ended frees the NPU; separate code avoids stale registers."""
     fresh.exec(
         "import struct\n"
         "payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)\n"
@@ -452,7 +452,7 @@ def test_bad_models_are_refused(fresh, small_models):
 
 
 def test_cpu_operators_are_refused(loaded):
-    """So no inference spends long outside the NPU, where time-out and Ctrl-C have no effect."""
+    """CPU operators are refused, since time-out and Ctrl-C would not stop them."""
     graph = maker.Maker(np.random.default_rng(1))
     end, like = graph.input((1, 6), "int8", 0.5, 3), graph.output((1, 6), "int8", 0.5, 3)
     graph.operator("RELU", [end], [like])
@@ -489,7 +489,7 @@ def test_selftest(loaded, compiled, small_models, tmp_path):
 def test_firmware_without_the_module_installs_it(
     emulator_only, build_dir, native, board_npu, compiled, small_models, example
 ):
-    """A firmware without module and driver gets both by `mpremote mip install`."""
+    """`mpremote mip install` adds module and driver to a firmware without both."""
     name = boards.chosen().name
     sharing.make("firmware", f"BOARD={name}", "ETHOSU=no")
     machine = Machine(
@@ -508,7 +508,7 @@ def test_firmware_without_the_module_installs_it(
         put(board, example)
         assert board.eval("bytes(m.predict([x])[0]) == golden")
         assert board.eval("(m.labels, m.metadata())") == (None, {})
-        # The firmware does not know the NPU, so only the module can stop it.
+        # The firmware does not know the NPU, so only the module can stop the NPU.
         board.exec("import emulator, machine\nemulator.fault('hang')\nm._start()")
         assert board.eval(status()) == 1
         board.soft_reset()
@@ -521,7 +521,7 @@ def test_firmware_without_the_module_installs_it(
 def test_firmware_of_each_other_release_loads_it(
     emulator_only, native, board_npu, compiled, small_models, example, release
 ):
-    """The file that was built for the default one."""
+    """Firmware of other MicroPython releases loads the file built for the default one."""
     image = releases.image(release, boards.chosen().name, "ETHOSU=no")
     with QemuBoard(Machine(emulated(npu=board_npu, firmware=image))) as board:
         board.write_file("/ethosu.mpy", (native / "ethosu.mpy").read_bytes())

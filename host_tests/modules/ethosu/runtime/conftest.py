@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The program that damages model files and exercises them."""
+"""A fixture for the program that damages model files and uses them."""
 
 import functools
 import subprocess
@@ -15,9 +15,9 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="session")
 def damage(tmp_path_factory):
-    """Runs the program of damage.c: `damage("cut", file)`; returns what it printed.
+    """Run the program of damage.c: `damage("cut", file)`; returns its output.
 
-    `damage.each({name: file})` loads several in one process; returns what it printed of each.
+    `damage.each({name: file})` loads several files in one process; returns the output for each.
     """
 
     @functools.cache

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hostile files: small ones that cause a lot of work, and inconsistent ones.
+"""Makes hostile files: small ones that cause a lot of work, and inconsistent ones.
 
 A FlatBuffer can refer to the same table any number of times. Here an object that appears twice in
 a list becomes one table, so each entry of such a list takes four bytes of the file.
@@ -47,7 +47,7 @@ def _tables_once() -> Iterator[None]:
 
 
 def write(graphs: Sequence[Graph], contents: Mapping[str, bytes], more_metadata: int = 0) -> bytes:
-    """A file with these graphs and this metadata; no table is written twice."""
+    """Write a file with these graphs and this metadata; no table is written twice."""
     kinds = sorted({kind for graph in graphs for kind, _ in graph.operators})
     model = schema.ModelT()
     model.version, model.description = 3, "hostile"
@@ -87,7 +87,7 @@ def _subgraph(graph: Graph, kinds: list[str], buffers: list[Any]) -> Any:
 def placed(
     offsets: Sequence[int | None], arena: int, entries: Sequence[Any] = ()
 ) -> dict[str, bytes]:
-    """Metadata with these tensor offsets and this plan."""
+    """Make metadata with these tensor offsets and this plan."""
     return {
         OFFSETS_NAME: record.encode_offsets([-1 if o is None else o for o in offsets]),
         record.RECORD_NAME: record.encode(arena, list(entries)),
@@ -95,7 +95,7 @@ def placed(
 
 
 def finished(graph: Graph, inputs: Sequence[int], outputs: Sequence[int], *plan: Any) -> bytes:
-    """A file with this graph, and placed(*plan)."""
+    """Make a file with this graph, and placed(*plan)."""
     graph.inputs, graph.outputs = list(inputs), list(outputs)
     return write([graph], placed(*plan))
 
@@ -103,7 +103,7 @@ def finished(graph: Graph, inputs: Sequence[int], outputs: Sequence[int], *plan:
 def with_scales(
     scales: int, zero_points: int, shape: tuple[int, ...], axis: int = 0, *, output: bool = False
 ) -> bytes:
-    """A model whose input (or output) has this many scales and zero points."""
+    """Make a model whose input (or output) has this many scales and zero points."""
     graph = Graph("main")
     count = int(np.prod(shape))
     x = graph.tensor("x", shape, "int8", np.full(scales, 0.5, np.float32), axis=axis)
@@ -128,7 +128,7 @@ def _relu(tensors: int = 0) -> tuple[Graph, int, int]:
 
 
 def many_outputs(operators: int, outputs: int, tensors: int) -> bytes:
-    """Operators, each with many outputs, in a graph of many tensors."""
+    """Make operators, each with many outputs, in a graph of many tensors."""
     graph, y, _ = _relu(tensors)
     graph.operator("RESHAPE", [y], [y] * outputs, "ReshapeOptions", newShape=[16])
     graph.operators += [graph.operators[1]] * (operators - 1)
@@ -136,7 +136,7 @@ def many_outputs(operators: int, outputs: int, tensors: int) -> bytes:
 
 
 def many_operands(count: int, *, scattered: bool = False) -> bytes:
-    """One CPU operator that uses half of all tensors as inputs, the others as outputs."""
+    """Make one CPU operator with half of all tensors as inputs, the others as outputs."""
     graph = Graph("main")
     first = graph.tensor("x", (16,), "int8", 0.5)
     graph.tensors += [graph.tensors[first]] * (2 * count - 1)
@@ -148,14 +148,14 @@ def many_operands(count: int, *, scattered: bool = False) -> bytes:
 
 
 def table_of(kind: str) -> str | None:
-    """The schema's name for the options of an operator."""
+    """Return the schema's name for the options of an operator."""
     if kind == "RELU":
         return None
     return "Pool2DOptions" if "POOL" in kind else f"{kind.title().replace('_', '')}Options"
 
 
 def one_operator(kind: str, count: int, shape: Sequence[int] = (16,), **options: Any) -> bytes:
-    """One operator of one tensor, repeated."""
+    """Repeat one operator of one tensor."""
     graph = Graph("main")
     x, y = (graph.tensor(name, shape, "int8", 0.5) for name in "xy")
     graph.operator(kind, [x], [y], table_of(kind), **options)
@@ -165,7 +165,7 @@ def one_operator(kind: str, count: int, shape: Sequence[int] = (16,), **options:
 
 
 def many_entries(operators: int) -> bytes:
-    """A plan with an entry for each of many operators."""
+    """Make a plan with an entry for each of many operators."""
     graph, _, _ = _relu()
     graph.operators *= operators
     entries = [record.Entry(i, 19, 1, 0, 0) for i in range(operators)]
@@ -173,13 +173,13 @@ def many_entries(operators: int) -> bytes:
 
 
 def many_metadata(count: int) -> bytes:
-    """A list of many metadata entries."""
+    """Make a list of many metadata entries."""
     graph, _, _ = _relu()
     return write([graph], placed([0, 16, None], 32), count)
 
 
 def many_calls(calls: int, graphs: int, operators: int) -> bytes:
-    """CALL_ONCE, repeated; the called graphs share one list of operators."""
+    """Repeat CALL_ONCE; the called graphs share one list of operators."""
     main, _, _ = _relu()
     init = Graph("init")
     constant = init.constant("c", np.zeros(16, np.int8), 0.5)
@@ -194,7 +194,7 @@ def many_calls(calls: int, graphs: int, operators: int) -> bytes:
 
 
 def many_weights(channels: int, operators: int) -> bytes:
-    """FULLY_CONNECTED with one scale for each of many channels, repeated."""
+    """Repeat FULLY_CONNECTED with one scale for each of many channels."""
     graph = Graph("main")
     x = graph.tensor("x", (1, 1), "int8", 0.5)
     scales = np.full(channels, 0.5, np.float32)
@@ -207,7 +207,7 @@ def many_weights(channels: int, operators: int) -> bytes:
 
 
 def many_states(count: int, size: int) -> bytes:
-    """Many state tensors sharing one large block of memory, which a reset fills for each."""
+    """Make many state tensors in one large block, which a reset fills for each."""
     graph, _, _ = _relu()
     state = graph.tensor("state", (size,), "int8", 0.5, variable=True)
     graph.tensors += [graph.tensors[state]] * (count - 1)
@@ -215,7 +215,7 @@ def many_states(count: int, size: int) -> bytes:
 
 
 def _payloads(name: str, words: int, operators: int) -> Graph:
-    """A graph of NPU calls with the tensors x, y, payload, weights, scratch."""
+    """Make a graph of NPU calls with the tensors x, y, payload, weights, scratch."""
     graph = Graph(name)
     x, y = (graph.tensor(name, (16,), "int8", 0.5) for name in "xy")
     stream = np.frombuffer(b"COP1" + b"\x05\0\0\0" * words + b"\x02\0\1\0\0\0\xff\xff", np.uint8)
@@ -229,14 +229,14 @@ def _payloads(name: str, words: int, operators: int) -> Graph:
 
 
 def many_payloads(words: int, operators: int, unused: int = 0) -> bytes:
-    """One command stream of NOPs, run repeatedly, and this many unused bytes."""
+    """Make a stream of NOPs that runs repeatedly, and this many unused bytes."""
     graph = _payloads("main", words, operators)
     offsets = record.encode_offsets([0, 16, -1, -1, 0])
     return write([graph], {OFFSETS_NAME: offsets, "unused": bytes(unused)})
 
 
 def npu_initialises() -> bytes:
-    """A model whose only NPU call is in its initialisation graph."""
+    """Make a model whose only NPU call is in its initialisation graph."""
     main = Graph("main")
     x = main.tensor("x", (16,), "int8", 0.5)
     main.operator("CALL_ONCE", [], [], "CallOnceOptions", initSubgraphIndex=1)
@@ -246,7 +246,7 @@ def npu_initialises() -> bytes:
 
 
 def many_options(keys: int, operators: int) -> bytes:
-    """TFLite_Detection_PostProcess with a large map of options, searched for each operator."""
+    """Repeat TFLite_Detection_PostProcess with a large map of options, searched each time."""
     graph = Graph("main")
     boxes = graph.tensor("boxes", (1, 4, 4), "float32")
     scores = graph.tensor("scores", (1, 4, 1), "float32")
@@ -255,7 +255,7 @@ def many_options(keys: int, operators: int) -> bytes:
         graph.tensor(n, s, "float32")
         for n, s in zip("bcsn", ((1, 1, 4), (1, 1), (1, 1), (1,)), strict=True)
     ]
-    # A map of byte-wide values: offset of the keys, their width, number of entries, entries, types.
+    # A map of byte-wide values has offset and width of the keys, number of entries, entries, types.
     names = b"".join(b"%c\0" % (97 + i % 26) for i in range(keys))
     width = 4
     keys_at = (len(names) + width - 1) // width * width
@@ -279,7 +279,7 @@ def many_options(keys: int, operators: int) -> bytes:
     return finished(graph, [boxes, scores, anchors], outs, offsets, sum(sizes))
 
 
-# Files of about 64 KB, by the name of what they contain in excess.
+# Files of about 64 KB, by the name of their excessive content.
 MUCH_WORK = {
     "operators, outputs and tensors": lambda: many_outputs(4000, 4000, 4000),
     "operands of one operator": lambda: many_operands(2700),

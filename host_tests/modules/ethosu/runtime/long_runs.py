@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Small .tflite files with long-running CPU operators, all of which can be stopped."""
+"""Makes small .tflite files with long-running CPU operators, all of which can be stopped."""
 
 import functools
 import itertools
@@ -13,23 +13,23 @@ from .hostile import finished, one_operator, table_of
 
 
 def pool(kind: str, size: tuple[int, int], window: tuple[int, int]) -> bytes:
-    """An int8 pool of one channel."""
+    """Make an int8 pool of one channel."""
     fields = {"filterHeight": window[0], "filterWidth": window[1], "strideW": 1, "strideH": 1}
     return one_operator(kind, 1, (1, *size, 1), padding=0, **fields)
 
 
 def slow_pool(size: int, window: int) -> bytes:
-    """A pool whose window covers nearly the whole image, for each pixel."""
+    """Make a pool whose window covers nearly the whole image, for each pixel."""
     return pool("AVERAGE_POOL_2D", (size, size), (window, window))
 
 
 def reshapes(count: int, size: int) -> bytes:
-    """Copies of a row."""
+    """Make copies of a row."""
     return one_operator("RESHAPE", count, (size,), newShape=[size])
 
 
 def long_row(count: int) -> bytes:
-    """SOFTMAX of one long row."""
+    """Make SOFTMAX of one long row."""
     graph = Graph("main")
     x = graph.tensor("x", (1, count), "int8", 0.5)
     y = graph.tensor("y", (1, count), "int8", 1 / 256, -128)
@@ -39,7 +39,7 @@ def long_row(count: int) -> bytes:
 
 
 def row_beyond_32_bits() -> bytes:
-    """SOFTMAX of a row whose exponentials take 16 bytes, counted in 32 bits."""
+    """Make SOFTMAX of a row whose exponentials, in 32 bits, seem to take 16 bytes."""
     graph = Graph("main")
     x, y = (graph.tensor(name, (1, (1 << 30) + 4), "int8", 1 / 256, -128) for name in "xy")
     graph.operator("SOFTMAX", [x], [y], "SoftmaxOptions", beta=1.0)
@@ -49,7 +49,7 @@ def row_beyond_32_bits() -> bytes:
 
 
 def long_products(depth: int) -> bytes:
-    """FULLY_CONNECTED of one long row: its weights are in the file."""
+    """Make FULLY_CONNECTED of one long row, with weights in the file."""
     graph = Graph("main")
     x = graph.tensor("x", (1, depth), "int8", 0.5)
     w = graph.constant("w", np.ones((2, depth), np.int8), 0.5)
@@ -59,7 +59,7 @@ def long_products(depth: int) -> bytes:
 
 
 def long_sum(count: int) -> bytes:
-    """MEAN of all elements."""
+    """Make MEAN of all elements."""
     graph = Graph("main")
     x = graph.tensor("x", (1, count), "int8", 0.5)
     axes = graph.constant("axes", np.array([0, 1], np.int32))
@@ -69,7 +69,7 @@ def long_sum(count: int) -> bytes:
 
 
 def transposed(size: int, depth: int) -> bytes:
-    """TRANSPOSE_CONV to an image of size x size x 4, with windows of 2x2 x depth."""
+    """Make TRANSPOSE_CONV to an image of size x size x 4, with windows of 2x2 x depth."""
     graph = Graph("main")
     shape = graph.constant("shape", np.array([1, size, size, 4], np.int32))
     w = graph.constant("w", np.ones((4, 2, 2, depth), np.int8), 0.5)
@@ -88,7 +88,7 @@ def weighted(
     stride: int = 1,
     dtype: str = "int8",
 ) -> bytes:
-    """One weighted operator, with enough scratch for CMSIS-NN; padded, if it has windows."""
+    """Make a weighted operator with scratch for CMSIS-NN, padded if it has windows."""
     transposed, depthwise = kind == "TRANSPOSE_CONV", kind == "DEPTHWISE_CONV_2D"
     size = [stride * each for each in image[1:-1]]
     out = (image[0], *size, weights[-1 if depthwise else 0])
@@ -115,7 +115,7 @@ def weighted(
 
 
 def filters(frames: int, frame: int, units: int, memory: int) -> bytes:
-    """SVDF of many frames."""
+    """Make SVDF of many frames."""
     graph = Graph("main")
     x = graph.tensor("x", (frames, frame), "int8", 0.5)
     w = graph.constant("w", np.ones((units, frame), np.int8), 0.5)
@@ -128,7 +128,7 @@ def filters(frames: int, frame: int, units: int, memory: int) -> bytes:
     return finished(graph, [x], [y], [at[0], None, None, at[1], at[2]], at[3])
 
 
-# Files whose operators take long, by what they do. Each can be stopped.
+# Files whose operators take long, by name; each operator can be stopped.
 LONG_RUNS = {
     "a large window": lambda: slow_pool(512, 511),
     "a wide window": lambda: pool("MAX_POOL_2D", (1, 1 << 18), (1, (1 << 18) - 1)),
@@ -153,7 +153,7 @@ CONV, DEPTHWISE, DENSE, TRANSPOSE = (
     functools.partial(functools.partial, weighted, kind)
     for kind in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 )
-# Operators computed by CMSIS-NN in builds that include it: their images, weights and strides.
+# Operators that CMSIS-NN computes, if built in, with their images, weights and strides.
 WEIGHTED_RUNS = {
     "1x1": CONV((1, 64, 64, 64), (64, 1, 1, 64)),
     "3x3": CONV((1, 64, 64, 32), (32, 3, 3, 32)),

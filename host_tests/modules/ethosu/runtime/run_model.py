@@ -19,7 +19,7 @@ SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 
 @functools.cache
 def build(sanitizer: str) -> Path:
-    """The program with a sanitizer."""
+    """Build the program with a sanitizer."""
     sharing.make("tools/sim_host", f"SANITIZE={sanitizer}")
     module, host = REPO / "modules/ethosu", REPO / "tools/sim_host"
     library = REPO / "build/sim_host" / sanitizer
@@ -44,7 +44,7 @@ def run(
     fast: int | None = None,
     sanitizer: str = "address",
 ) -> bytes:
-    """Outputs of all steps; `fast` is the size of the driver's memory for fast scratch."""
+    """Run all steps; `fast` is the size of the driver's memory for fast scratch."""
     steps = [b"".join(array.tobytes() for array in row) for row in inputs]
     with tempfile.TemporaryDirectory() as name:
         given, found = Path(name) / "in", Path(name) / "out"

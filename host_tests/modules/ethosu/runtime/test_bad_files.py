@@ -17,7 +17,7 @@ from ethosu_tools.sim.simulation import Simulation
 from host_tests.modules.ethosu.runtime import hostile, long_runs
 from host_tests.modules.ethosu.runtime.kernels import cases, cases_weighted, maker, plan_writer  # noqa: F401
 
-# From the magic of a COP1 payload to its stream: magic, config and id, padding, stream header.
+# Start of a COP1 payload, up to its stream: magic, config and id, padding, stream header.
 COP1_HEADER = 32
 
 
@@ -50,8 +50,8 @@ def test_every_byte_corrupted(damage, compiled, small_models, name):
     assert int(words[2]) < int(words[0])
 
 
-# Of each of these, one number that changed after it was read once made the runtime access memory
-# outside its own. The larger sweep takes all the others.
+# In each of these, a number that changed after it was read had made the runtime access memory
+# outside its own. The larger sweep covers all others.
 CHANGING = {"SPACE_TO_DEPTH", "DETECTION_POSTPROCESS"}
 
 
@@ -63,7 +63,7 @@ CHANGING = {"SPACE_TO_DEPTH", "DETECTION_POSTPROCESS"}
     ],
 )
 def test_a_file_that_changes_while_it_is_used_stays_in_its_memory(damage, name):
-    """Each number that is read again changes before that, as a callback could do it."""
+    """A number that a callback changes before it is read again must not cause a bad access."""
     content = plan_writer.add_plan(maker.make(name, 0).model)
     assert int(damage("change", content).split()[0]) > 300
 
@@ -90,7 +90,7 @@ def test_inputs_in_regions_of_their_own_are_refused(damage, vela, small_models):
 
 
 def _initialised_at(offset: int) -> bytes:
-    """A model whose second graph copies 16 bytes to this offset when the model is loaded."""
+    """Make a model whose second graph copies 16 bytes to this offset at loading."""
     main, init = Graph("main"), Graph("init")
     x = main.tensor("x", (16,), "int8", 0.5)
     y = main.tensor("y", (4, 4), "int8", 0.5)
@@ -134,7 +134,7 @@ def test_without_an_npu_no_npu_call_begins(damage, make):
 
 
 def test_a_stream_that_writes_its_constants_is_refused(compiled, small_models, tmp_path):
-    """They may overlap the stream, which could then overwrite itself with unverified commands."""
+    """A stream must not write constants: it could overwrite itself with unverified commands."""
     path = tmp_path / "model.tflite"
     data = bytearray(compiled(small_models["small_cnn"]).read_bytes())
     start = data.index(b"COP1") + COP1_HEADER
@@ -152,7 +152,7 @@ QUANTIZED = (
 
 
 def test_a_tensor_without_a_scale_reaches_no_kernel(damage):
-    """Each input and output in turn, unless its type needs none, such as a bias."""
+    """A missing scale is rejected for each input and output, unless its type needs none."""
     files = {}
     for name in QUANTIZED:
         original = maker.make(name, 0).model
@@ -171,7 +171,7 @@ def test_a_tensor_without_a_scale_reaches_no_kernel(damage):
 
 @pytest.mark.parametrize("elements", [1, 1000])
 def test_an_output_of_another_size_reaches_no_kernel(damage, elements):
-    """GATHER would write one element per index, regardless of the available space."""
+    """A wrong output size is rejected: GATHER would write one element per index regardless."""
     model = tree_of(maker.make("GATHER", 0).model)
     graph = model.subgraphs[0]
     graph.tensors[graph.outputs[0]].shape = np.array([elements], np.int32)

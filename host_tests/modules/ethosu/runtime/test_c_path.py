@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runtime, driver and NPU simulator in one sanitized C program: fast scratch, and threads."""
+"""Tests fast scratch and threads in a sanitized C program with runtime and simulator."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def pool_alone():
 
 @pytest.mark.parametrize(("name", "fast"), [("small_cnn", 3_568), ("pool_alone", 0)])
 def test_fast_scratch_on_ethos_u55(case_of, compiled, small_models, tmp_path, name, fast):
-    """Separate from scratch, as on Ethos-U65, if Vela compiles for Dedicated_Sram."""
+    """Fast scratch is separate on Ethos-U55, too, if Vela compiles for Dedicated_Sram."""
     models = {**small_models, "pool_alone": tmp_path / "pool_alone.tflite"}
     models["pool_alone"].write_bytes(pool_alone())
     options = "--system-config", "Ethos_U65_High_End", "--memory-mode", "Dedicated_Sram"
@@ -39,8 +39,8 @@ def test_fast_scratch_on_ethos_u55(case_of, compiled, small_models, tmp_path, na
 
 
 def as_vela_4(model):
-    """The same model with a tensor of its own for fast scratch, as large as the scratch and at the
-    same offset: so Vela up to 4.5 writes it in modes without fast scratch."""
+    """Give fast scratch a tensor of its own, as large as the scratch and at the same offset, as
+    Vela up to 4.5 does in modes without fast scratch."""
     tree = tree_of(model)
     graph = tree.subgraphs[0]
     (operator,) = graph.operators
@@ -56,7 +56,7 @@ def as_vela_4(model):
 
 
 def test_no_memory_for_fast_scratch_that_no_command_uses(case_of, compiled, small_models, tmp_path):
-    """TFLite Micro has both tensors at their offset in OfflineMemoryAllocation, the same one."""
+    """Unused fast scratch takes no memory; TFLite Micro has both tensors at one offset."""
     model = small_models["small_cnn"]
     product = compiled(model, NPU)
     other = tmp_path / "other.tflite"
@@ -72,7 +72,7 @@ def test_no_memory_for_fast_scratch_that_no_command_uses(case_of, compiled, smal
 
 
 def with_equal_sizes(model):
-    """The same model with scratch and fast scratch of the same size."""
+    """Make scratch and fast scratch of a model equal in size."""
     tree = tree_of(model)
     graph = tree.subgraphs[0]
     (operator,) = graph.operators
@@ -86,7 +86,7 @@ def with_equal_sizes(model):
 def test_memory_for_fast_scratch_as_large_as_scratch_if_commands_use_it(
     case_of, compiled, small_models, tmp_path
 ):
-    """The sizes alone do not say that no command uses it."""
+    """Fast scratch as large as scratch gets memory if commands use it, despite equal sizes."""
     model = small_models["small_cnn"]
     options = "--system-config", "Ethos_U65_High_End", "--memory-mode", "Dedicated_Sram"
     path = tmp_path / "equal.tflite"
@@ -101,7 +101,7 @@ def test_memory_for_fast_scratch_as_large_as_scratch_if_commands_use_it(
 
 @pytest.mark.parametrize("npu", ["ethos-u65-256", "ethos-u85-256"])
 def test_fast_scratch_in_memory_of_the_driver(case_of, compiled, small_models, npu):
-    """The arena has no fast scratch then. Dedicated_Sram is Vela's default."""
+    """If the driver has memory for fast scratch, as by Vela's default, the arena has none."""
     model, case = small_models["small_cnn"], case_of(small_models["small_cnn"], 4)
     product = compiled(model, npu)
     (operator,) = describe(product).npu_operators
@@ -113,7 +113,7 @@ def test_fast_scratch_in_memory_of_the_driver(case_of, compiled, small_models, n
 
 @pytest.mark.parametrize("sanitizer", run_model.SANITIZERS)
 def test_operators_while_the_npu_works(case_of, tmp_path, sanitizer):
-    """The CPU runs in parallel with the NPU, which has its own thread; TSan reports no race."""
+    """The CPU computes while the NPU, in its own thread, works; TSan reports no race."""
     mixed = MODELS["two_branches"]
     source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"
     source.write_bytes(mixed.make())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each choice of operators and formats links: in a port, and in a C program that uses CMake."""
+"""Each choice of operators and formats links in a port, and in a C program with CMake."""
 
 import json
 import re
@@ -25,7 +25,7 @@ void ethosu_ext_board_idle(const volatile uint32_t *flag, uint64_t at_most_ms)
 
 
 def of_make(kernels: str, programs: bool) -> tuple[list[str], list[str]]:
-    """C sources of a port's build, and their macros."""
+    """Return the C sources of a port's build, and their macros."""
     options = [f"ETHOSU_KERNELS={kernels}", *([] if programs else ["ETHOSU_WITHOUT=pte"])]
     lines = "$(info $(ETHOSU_SRC))\n$(info $(CFLAGS_USERMOD))\nall: ;\n"
     sources, flags = sharing.ask_module(lines, *options).splitlines()
@@ -35,7 +35,7 @@ def of_make(kernels: str, programs: bool) -> tuple[list[str], list[str]]:
 
 @pytest.fixture(scope="module")
 def of_cmake(tmp_path_factory):
-    """Sources of the static libraries: `of_cmake("none", False)`. A board replaces the defaults."""
+    """Return CMake's sources: `of_cmake("none", False)`; a board replaces the defaults."""
     folder = tmp_path_factory.mktemp("runtime")
 
     def configure(kernels: str, programs: bool) -> set[str]:
@@ -50,7 +50,7 @@ def of_cmake(tmp_path_factory):
 
 
 def missing(objects: list[Path], linked: Path) -> set[str]:
-    """What these objects need and nothing provides, even where no path leads to it."""
+    """Return undefined symbols of these objects, even where no path leads to them."""
     command = [*cbuild.CORTEX_M55, "-nostartfiles", "-specs=nosys.specs", "-Wl,-e,0", *objects]
     command += ["-lm", "-o", linked]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)

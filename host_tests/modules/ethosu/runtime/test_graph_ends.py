@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Inputs and outputs that no operator reads or writes: constants, unused inputs, no operators.
+"""Graphs may have inputs and outputs that no operator reads or writes, such as constants.
 
-Vela leaves them without an offset, and drops the values of constant outputs. The expected values
-are LiteRT's.
+Vela gives these no offset, and drops the values of constant outputs. The expected values are
+LiteRT's.
 """
 
 from pathlib import Path
@@ -142,7 +142,7 @@ def test_every_output_is_the_references(case, tmp_path, name, npu):
 
 
 def test_on_a_board(board, board_npu, case):
-    """A constant output has its values again in each inference, whatever a program writes there."""
+    """A constant output has its values in each inference, whatever a program writes there."""
     for name in ("two constants", "unused input is an output", "no operators", "scalars"):
         expected = case(name)
         path = Path(expected.model).with_name("board.tflite")
@@ -155,7 +155,7 @@ def test_on_a_board(board, board_npu, case):
             board.exec("for each in m.outputs:\n    each.data[0] = 99")
 
 
-# What Vela itself writes of some of these models: None if it can be loaded as it is.
+# The error for Vela's own output of some models; None if that can be loaded unchanged.
 FROM_VELA = {
     "constant beside": (5, "anchors", 1),
     "constant beside floats": (2, "anchors", 1),
@@ -169,7 +169,7 @@ FROM_VELA = {
 
 @pytest.mark.parametrize("name", FROM_VELA)
 def test_of_a_file_that_vela_wrote(vela, case, tmp_path, monkeypatch, name):
-    """An output whose values Vela dropped is rejected: its memory may hold other data."""
+    """An output whose values Vela dropped is rejected, since its memory may hold other data."""
     expected = case(name)
     made = ModelFile(vela(expected.model, "--accelerator-config", "ethos-u55-128"))
     if FROM_VELA[name] is None:
@@ -183,7 +183,7 @@ def test_of_a_file_that_vela_wrote(vela, case, tmp_path, monkeypatch, name):
 
 
 def test_an_output_with_an_offset_that_nothing_writes(damage):
-    """An offset does not make its values defined."""
+    """An output that nothing writes is undefined, and rejected, even if it has an offset."""
     ends = _Ends("float32").add()
     stray = ends.tensor("stray")
     ends.graph.operator("ADD", (ends.a, ends.y), (stray,), "AddOptions")
@@ -199,7 +199,7 @@ def test_an_output_with_an_offset_that_nothing_writes(damage):
 
 @pytest.mark.parametrize("width", [64, 32])
 def test_ends_of_damaged_files(damage, width):
-    """The loader stays in its memory; see test_bad_files.py."""
+    """For damaged files, the loader stays in its memory, as in test_bad_files.py."""
     for name in ("constant read too", "unused input is an output"):
         model = compiled(name).data
         assert damage("load", model, width).startswith("0 ")
@@ -209,12 +209,12 @@ def test_ends_of_damaged_files(damage, width):
 
 @pytest.mark.parametrize("name", ["constant read too", "unused input is an output"])
 def test_ends_of_a_file_that_changes(damage, name):
-    """See test_bad_files.py: what was reserved counts, not what the file says later."""
+    """If a file changes, the reserved sizes count, not the new ones, as in test_bad_files.py."""
     assert int(damage("change", compiled(name).data).split()[0]) > 100
 
 
 def test_constants_in_any_graph_of_a_file():
-    """All else in the file stays as it was."""
+    """Constants can be restored in any graph of a file, without any other change."""
     graphs = [_Ends(), _Ends()]
     data = write([each.add().graph for each in graphs], "two graphs")
     made = ModelFile(metadata.put_constants(data, {(1, 0): b"\x01" * 64, (0, 1): b"\x02" * 64}))

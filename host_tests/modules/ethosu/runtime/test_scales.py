@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Scales and zero points that do not match their tensor are rejected: loops would overrun."""
+"""Scales and zero points that do not match a tensor are rejected, or loops would overrun."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files with several signatures: each subgraph that one names is a model of its own.
+"""Each subgraph that a signature names is a model of its own.
 
 The files are merged from other models; the expected values are those of LiteRT's signature runners
 and of the models before the merge.
@@ -30,7 +30,7 @@ NPU = "ethos-u55-128"
 
 @pytest.fixture(scope="module")
 def parts(small_models):
-    """Models on the NPU, with state, and with operators on the CPU that need scratch."""
+    """Return models on the NPU, with state, and with CPU operators that need scratch."""
     small = {name: small_models[name].read_bytes() for name in ("small_cnn", "small_streaming")}
     mixed = mixed_models.MODELS["svdf"].make()
     return {"see": small["small_cnn"], "hear": small["small_streaming"], "mix": mixed}
@@ -38,7 +38,7 @@ def parts(small_models):
 
 @pytest.fixture(scope="module")
 def several(parts, tmp_path_factory):
-    """The merged file, and what `ethosu compile` makes of it."""
+    """Return the merged file, and the output of `ethosu compile`."""
     folder = tmp_path_factory.mktemp("signatures")
     source, made = folder / "several.tflite", folder / "compiled.tflite"
     source.write_bytes(merge(parts))
@@ -48,7 +48,7 @@ def several(parts, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def on_board(several, board_npu, tmp_path_factory):
-    """The same for the NPU of the board under test, with a self-test."""
+    """Return both for the NPU of the board under test, with a self-test."""
     made = tmp_path_factory.mktemp("on_board") / "compiled.tflite"
     words = ["--npu", board_npu, "-o", made, "--selftest"]
     assert cli.main(["compile", *map(str, [several[0].source, *words])]) == 0
@@ -56,7 +56,7 @@ def on_board(several, board_npu, tmp_path_factory):
 
 
 def rows_of(model: bytes):
-    """Inputs of three steps, and the outputs before the merge."""
+    """Return inputs of three steps, and the outputs before the merge."""
     oracle = Oracle(model)
     random = np.random.default_rng(5)
     rows = [[reference_cases._values(random, end) for end in oracle.inputs] for _ in range(3)]
@@ -88,7 +88,7 @@ def loaded(board, on_board):
 
 
 def test_signatures_on_a_board(parts, several, loaded):
-    """They share the file, and the arena if neither keeps data in it."""
+    """Signatures share the file on a board, and the arena if neither keeps data in it."""
     assert loaded.eval("m.signatures") == ("see", "hear", "mix")
     rows, expected = rows_of(parts["hear"])
     more, wanted = rows_of(parts["see"])
@@ -121,7 +121,7 @@ def test_a_selftest_is_of_the_first_subgraph(loaded):
 
 
 def test_check_names_each(several, capsys):
-    """No verdict about "every value" is about a part of the file."""
+    """check names each signature, so that no verdict about all values is about a part."""
     source, made = map(str, (several[0].source, several[1].source))
     board = ["--board", "MPS3_AN547"]
     for words in ([source], [made, "--reference", source]):
@@ -137,7 +137,7 @@ def test_check_names_each(several, capsys):
 
 
 def test_check_of_one_that_cannot_run(small_models, tmp_path, capsys):
-    """The exit code is the worst one."""
+    """If a signature cannot run, the exit code is that of the worst."""
     path = tmp_path / "half.tflite"
     fails = merge({"a": small_models["small_cnn"].read_bytes(), "b": without_kernel()})
     path.write_bytes(fails)
@@ -188,7 +188,7 @@ def test_run_and_inspect(several, capsys):
 
 
 def test_plan_plans_each(several, tmp_path, capsys):
-    """Of a file that Vela alone wrote."""
+    """`ethosu compile` plans each signature of a file that Vela alone wrote."""
     made = vela.compiled(several[0], NPU).file
     path, planned = tmp_path / "made.tflite", tmp_path / "planned.tflite"
     path.write_bytes(made.data)
@@ -211,7 +211,7 @@ def test_changing_places_twice_changes_nothing(several):
 
 @pytest.mark.parametrize("width", [64, 32])
 def test_damaged_files(damage, width):
-    """The harness loads each signature of what it damages."""
+    """Each signature of a damaged file is loaded or rejected without a bad access."""
     source = ModelFile(merge({"a": double(), "b": double()}), name="two")
     model = vela.compiled(source, NPU, debug=False).file.data
     assert damage("load", model, width).startswith("0 ")
@@ -219,7 +219,7 @@ def test_damaged_files(damage, width):
 
 
 def signed(graphs: list[int]) -> bytes:
-    """A model of two subgraphs whose signatures name these ones."""
+    """Make a model of two subgraphs, with signatures that name these numbers."""
     tree = tree_of(merge({name: maker.make("HARD_SWISH", 0).model for name in ("add", "mul")}))
     for signature, graph in zip(tree.signatureDefs, graphs, strict=True):
         signature.subgraphIndex = graph

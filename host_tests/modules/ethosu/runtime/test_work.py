@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How much work a file can cause, in Cortex-M55 instructions, which are reproducible."""
+"""Limits how much work a file can cause, in Cortex-M55 instructions, which are reproducible."""
 
 import struct
 import subprocess
@@ -14,10 +14,10 @@ from . import hostile, long_runs
 TARGET = "host_tests/modules/ethosu/{}/target"
 FOLDERS = ("driver/*", "runtime/*", "runtime/kernels/*", "executorch", "executorch/*")
 
-# Measuring and loading a file: this many thousand instructions, plus this many per byte.
+# Measuring and loading a file takes this many thousand instructions, plus this many per byte.
 LOAD_MAX = 10_000
 LOAD_MAX_PER_BYTE = 1.5
-# Thousands of instructions between two checks for a stop request.
+# Limit of thousands of instructions between two checks for a stop request.
 LONGEST = 1_500
 STOPPED = 11
 
@@ -54,13 +54,13 @@ def _counter(repo, tmp_path_factory, more=(), name="count"):
 
 @pytest.fixture(scope="session")
 def counted(repo, tmp_path_factory):
-    """Thousands of instructions for loading and for running a file: `counted(file)`."""
+    """Count thousands of instructions for loading and running a file: `counted(file)`."""
     return _counter(repo, tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def counted_with_cmsis_nn(repo, tmp_path_factory):
-    """The same with the CMSIS-NN tree that CMSIS_NN_DIR names."""
+    """Count as `counted` does, with the CMSIS-NN tree that CMSIS_NN_DIR names."""
     folder = needs.tree("CMSIS_NN_DIR", "CMSIS-NN")
     words = "$(CMSIS_NN_USE) $(CMSIS_NN_CFLAGS) $(CMSIS_NN_SRC)"
     tell = f"include modules/ethosu/cmsis_nn.mk\nall:; @echo {words}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of files that this project did not make: verdicts of `ethosu check`."""
+"""Makes a table of `ethosu check`'s verdicts on third-party files."""
 
 import hashlib
 import textwrap
@@ -39,7 +39,7 @@ SHORT = {
 
 @dataclass(frozen=True)
 class Foreign:
-    """One file: repository and commit, path, git blob, what its runtime does, and where that is."""
+    """A file: repository and commit, path, git blob, and its runtime's behaviour, with source."""
 
     repository: str
     path: str
@@ -57,12 +57,12 @@ def every() -> list[Foreign]:
 
 
 def blob_of(data: bytes) -> str:
-    """Git's name for these contents."""
+    """Return git's name for these contents."""
     return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
 
 def row(file: Foreign, path: Path) -> tuple[str, ...]:
-    """A row of the table, from a copy of the file."""
+    """Make a row of the table from a copy of the file."""
     arguments = cli.make_parser("check").parse_args(["check", str(path)])
     start = f"`{file.name}`", *()
     there = file.seen + (f" ({file.where})" if file.where else "")
@@ -99,13 +99,13 @@ def _exact(data: dict[str, Any]) -> str:
 
 
 def _time(data: dict[str, Any]) -> str:
-    """Of the first board that runs it."""
+    """Format the time on the first board that runs the file."""
     times = ((row["board"], row["estimate"]) for row in data["boards"] if row["runs"])
     return next((f"{text.figure(time)}, {name}" for name, time in times if time), "-")
 
 
 def _refused(data: dict[str, Any]) -> str:
-    """The runtimes, and the messages of the first limits that are exceeded."""
+    """List runtimes that refuse the file, with the messages of the first exceeded limits."""
     return (
         "; ".join(
             SHORT[each["runtime"]] + f" ({each['reasons'][0]['message'] or 'its loader'})"
@@ -117,7 +117,7 @@ def _refused(data: dict[str, Any]) -> str:
 
 
 def table(folder: Path) -> Iterator[str]:
-    """The lines of the table; InputError if a file is not in the folder."""
+    """Return the lines of the table; InputError if a file is not in the folder."""
     copies = {blob_of(path.read_bytes()): path for path in folder.rglob("*") if path.is_file()}
     repository = ""
     for file in every():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu check`: the verdict on a file, its exactness, and its exit code."""
+"""Tests `ethosu check`: the verdict on a file, its exactness, and the exit code."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def test_a_model_as_trained_is_compiled_and_exact(ethosu, check, small_models):
 
 
 def test_all_boards(check, compiled, small_models):
-    """A row for each NPU of each board; one form of the file for each NPU and memory system."""
+    """Each NPU of each board has a row; each NPU and memory system has a form of the file."""
     code, data, _ = check(small_models["small_cnn"])
     npus = [(board.name, npu) for board in boards.every() for npu in board.npus]
     found = [(row["board"], row["npu"]) for row in data["boards"]]
@@ -65,7 +65,7 @@ def test_a_compiled_model_needs_its_original(check, compiled, small_models):
 
 
 def test_a_difference_is_in_the_verdict(ethosu, check, compiled, small_models, tmp_path):
-    """The reference is the same net with other weights."""
+    """The verdict reports a difference, here from a reference with other weights."""
     other = tmp_path / "other.tflite"
     other.write_bytes(_with_other_weights(small_models["small_cnn"].read_bytes()))
     code, data, _ = check(compiled(small_models["small_cnn"]), *SMALL, "--reference", other)
@@ -78,7 +78,7 @@ def test_a_difference_is_in_the_verdict(ethosu, check, compiled, small_models, t
 
 
 def _with_other_weights(model):
-    """Each byte of the largest constant is inverted."""
+    """Invert each byte of the largest constant."""
     tensors = tflite.parse(model)[0].tensors
     content = max((tensor.content for tensor in tensors), key=len)
     at = model.index(content)
@@ -100,7 +100,7 @@ def test_another_npu(ethosu, check, compiled, small_models):
     assert {row["board"] for row in data["boards"] if row["runs"]} == {
         board.name for board in boards.every() if "ethos-u55-128" in board.npus
     }
-    # A board that is asked for by name may be emulated with any NPU.
+    # A board that is selected by name may be emulated with any NPU.
     assert check(compiled(small_models["small_cnn"], "ethos-u65-256"), *SMALL)[0] == 0
 
 
@@ -174,7 +174,7 @@ def test_a_reference_has_the_same_inputs_and_outputs(
 
 
 def test_what_litert_rejects_is_the_reference_not_the_file(check, shared_models, compiled):
-    """TFLite on a PC refuses the compiled file for its operator, not for the original's defect."""
+    """The error of LiteRT is about the reference; it always refuses the compiled file."""
     source = shared_models / "person_detect.tflite"
     code, data, _ = check(compiled(source), *SMALL, "--reference", source)
     note = data["runs"][0]["note"]
@@ -185,7 +185,7 @@ def test_what_litert_rejects_is_the_reference_not_the_file(check, shared_models,
 
 @pytest.mark.parametrize("name", ["kws_ref_model", "person_detect"])
 def test_models_of_others(check, shared_models, name):
-    """LiteRT rejects the second, which TFLite Micro takes: nothing to compare with."""
+    """For a model that LiteRT rejects and TFLite Micro takes, there is nothing to compare."""
     code, data, _ = check(shared_models / f"{name}.tflite", "--board", GROVE)
     assert code == 0 and data["runs"][0]["exact"] is (True if name == "kws_ref_model" else None)
     pc = data["runtimes"][0]
@@ -201,7 +201,7 @@ def test_known_differences_are_in_the_table_of_the_simulator(repo):
 
 
 def test_a_known_difference_is_named(check, tmp_path):
-    """ABS of int16: one step."""
+    """The known difference of ABS of int16, one step, is named and no error."""
     graph = writer.Graph("abs")
     x = graph.tensor("x", (1, 4, 4, 64), "int16", 1 / 256)
     y = graph.tensor("y", (1, 4, 4, 64), "int16", 3 / 1000)
@@ -215,7 +215,7 @@ def test_a_known_difference_is_named(check, tmp_path):
 
 
 def test_a_wrong_reference_is_named(ethosu, check, tmp_path):
-    """TFLite's kernel compares int16 without their two scales."""
+    """If TFLite's kernel is wrong, as for int16 with two scales, the verdict says so."""
     graph = writer.Graph("less")
     graph.inputs = [
         graph.tensor(n, (1, 8, 8, 4), "int16", s) for n, s in (("x", 0.02), ("y", 0.01))
@@ -245,7 +245,7 @@ def test_what_to_type_next_is_for_the_npu_of_the_row(ethosu, small_models):
 
 
 def test_what_stays_on_the_cpu_is_beside_the_time(ethosu, check, tmp_path):
-    """The NPU's part alone would be taken for the whole inference."""
+    """The CPU's part is shown beside the time, which would seem to be the whole inference."""
     path = tmp_path / "mixed.tflite"
     path.write_bytes(mixed_models.MODELS["segmenter"].make())
     code, data, _ = check(path, *SMALL)
@@ -256,7 +256,7 @@ def test_what_stays_on_the_cpu_is_beside_the_time(ethosu, check, tmp_path):
 
 
 def test_memory_that_the_program_needs_is_not_the_models(check, small_models):
-    """With all of the heap reserved but 1 KB, the arena lacks room; with 300 KB it does not."""
+    """Reserved heap is not for the model: with all but 1 KB reserved, the arena has no room."""
     room = fit.room_of(boards.load(GROVE)).heap
     words = small_models["small_cnn"], "--board", GROVE
     assert check(*words, "--reserve=300K")[0] == 0

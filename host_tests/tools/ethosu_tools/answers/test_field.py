@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `ethosu check` answers about public files that tools of any kind wrote.
+"""`ethosu check` gives the right answer on public files that tools of any kind wrote.
 
 A new file is a row of FILES: the board to check (None: all), the exit code, and words of the
 verdict or of the message.
@@ -11,9 +11,9 @@ SMALL = "MPS3_AN547"
 YES = "every value equals TFLite's"
 
 FILES = {
-    # One output is a constant, which Vela drops.
+    # An output of this model is a constant, which Vela drops.
     "litert_const_output": (None, 0, ("Yes: it runs on all 10 boards", YES)),
-    # Several signatures: none is left out.
+    # None of several signatures is left out.
     "aeq_two_signatures_a8w8": (None, 0, ("2 signatures: add: Yes", "; multiply: Yes", YES)),
     "aeq_kv_cache": (SMALL, 3, ("2 signatures: signature_1: No", "; signature_2: No", "RSQRT")),
     "aeq_dup_names": (SMALL, 3, ("No: ", "RSQRT")),
@@ -21,14 +21,14 @@ FILES = {
     "litert_topk": (SMALL, 3, ("No: ", "TOPK_V2")),
     "litert_topo_violation": (SMALL, 0, ("Yes: ", YES)),
     "mlon_reduce_max": (SMALL, 3, ("No: ", "REDUCE_MAX")),
-    # Compiled for other accelerators.
+    # These were compiled for other accelerators.
     "coral_testconv1_edgetpu": (SMALL, 3, ("compiled for Google's Edge TPU", "edgetpu_compiler")),
     "litert_mediatek": (SMALL, 3, ("compiled for the NPU of another chip", "ahead of time")),
-    # Names and types, not numbers.
+    # Messages have names and types, not numbers.
     "aeq_composite": (SMALL, 3, ("No: ", "no kernel computes STABLEHLO_COMPOSITE")),
     "litert_gather_string": (SMALL, 3, ("tensor 0 (input)", "the type string")),
     "litert_blockwise": (SMALL, 3, ("scales of blocks", "quantise the weights to int8")),
-    # Random inputs are where the operator is defined.
+    # Random inputs are in the operator's domain.
     "litert_rsqrt_a16w8": (SMALL, 0, ("Yes: ", YES)),
     "mlon_reverse_sequence": (SMALL, 3, ("No: ", "REVERSE_SEQUENCE")),
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of other projects' models has a row for each, and says what `ethosu check` says."""
+"""The page of other projects' models has a row for each, with `ethosu check`'s verdict."""
 
 import re
 
@@ -8,7 +8,7 @@ import pytest
 from . import foreign
 
 PAGE = "docs/checked_models.md"
-# Of the files in ../shared/models; the others are in repositories of their projects.
+# These files are in ../shared/models, the others in their projects' repositories.
 SHARED = ("kws_ref_model.tflite", "hello_world_int8.tflite", "trained_lstm_int8.tflite")
 
 
@@ -28,7 +28,7 @@ def test_each_file_has_a_row_and_a_source(repo):
 
 
 def test_git_has_the_same_name_for_contents():
-    """`printf abc | git hash-object --stdin`."""
+    """blob_of() equals `printf abc | git hash-object --stdin`."""
     assert foreign.blob_of(b"abc") == "f2ba8f84ab5c1bce84a7b441cb1959cfc7093b7f"
 
 

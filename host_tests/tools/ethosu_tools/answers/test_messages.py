@@ -43,14 +43,14 @@ def test_an_example_is_recognised_as_this_message_alone(message):
 
 @pytest.mark.parametrize("message", messages.every(), ids=lambda message: message.title)
 def test_sources_are_named(message):
-    """A project's file at a commit, a thread, or a package that is installed here."""
+    """Each source is a project's file at a commit, a thread, or an installed package."""
     for source in re.split(r"; (?=\S+[/#@])", message.source):
         known = r"[\w.-]+/[\w.-]+(@\w|#\d)|ai-edge-litert|ethos-u-vela|Arm's core driver|TFLite's"
         assert re.match(known, source), source
 
 
 def test_tflite_prints_it(compiled, small_models):
-    """TFLite on this PC, given a compiled model."""
+    """TFLite on this PC prints the message for a compiled model."""
     model = compiled(small_models["small_cnn"])
     with pytest.raises(RuntimeError) as raised:
         interpreter.Interpreter(str(model)).allocate_tensors()
@@ -59,7 +59,7 @@ def test_tflite_prints_it(compiled, small_models):
 
 
 def test_vela_prints_it(tmp_path):
-    """Vela on this PC, given operators that it leaves to the CPU."""
+    """Vela on this PC prints the messages for operators that it leaves to the CPU."""
     path = tmp_path / "mixed.tflite"
     path.write_bytes(MODELS["segmenter"].make())
     options = vela.vela_options("ethos-u55-128", targets.TARGETS["ethos-u55-128"])
@@ -107,8 +107,8 @@ def test_the_status_of_executorch_is_that_of_a_method(said, title):
     assert found == ([title] if title else [])
 
 
-# How many strings the sources of each project print as errors. Of Arm's driver they are its 35 of
-# LOG_ERR and LOG_WARN, less "NPU status" and six of "NPU config mismatch", and one in a comment.
+# Number of error strings in each project's sources. Arm's driver has 35 of LOG_ERR and LOG_WARN,
+# without "NPU status", six of "NPU config mismatch", and one in a comment.
 LOGS = {
     "Arm's core driver": 29,
     "pytorch/executorch": 23,
@@ -119,7 +119,7 @@ LOGS = {
 
 
 def printed(form: str) -> str:
-    """What a format string prints, with numbers and words that it could have."""
+    """Print a format string with possible numbers and words."""
     values = {"d": "-1", "u": "41", "x": "7f", "p": "0x20001230", "s": "CONV_2D"}
     return re.sub(r"%[lz]?(\w)", lambda match: values[match[1]], form)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu check --html`: layers by name, memory over time, and the page."""
+"""Tests `ethosu check --html`: layers by name, memory over time, and the page."""
 
 import json
 import re
@@ -69,7 +69,7 @@ def test_shortened_names_keep_both_ends():
 
 
 def test_labels_of_a_picture_are_legible():
-    """A long name is shortened visibly, and a block of one pixel is not hidden by its outline."""
+    """Long names are visibly shortened, and outlines hide no block of one pixel."""
     names = ["CONV_2D", "RESIZE_NEAREST_NEIGHBOR", "SOFTMAX"] * 20
     tiny = {"name": "t", "kind": "tensor", "offset": 0, "size": 10, "first": 0, "last": 1}
     blocks = [tiny, tiny | {"offset": 16, "size": 90_000}]
@@ -203,7 +203,7 @@ def test_of_several_signatures_the_page_has_the_first(ethosu, shared_models, tmp
 
 
 def test_the_page_says_what_the_command_says(ethosu, tmp_path):
-    """A model that not all boards can hold, and has an operator for the CPU."""
+    """Page and command agree on a model that not all boards can hold, with a CPU operator."""
     source, path = tmp_path / "model.tflite", tmp_path / "page.html"
     source.write_bytes(mixed_models.MODELS["float_io"].make())
     words = (source, "--reserve", "1M", "--html", path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rules of other runtimes: what each takes and refuses, and why."""
+"""The rules tell what each other runtime takes and refuses, and why."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def tensor(*shape, dtype="int8"):
     return Tensor("t", shape, dtype, 0.1, 0)
 
 
-# The classifier of Himax's SDK, tflm_mb_cls: it loads in SSCMA's arena.
+# This classifier of Himax's SDK, tflm_mb_cls, loads in SSCMA's arena.
 FITS = traits.Subject(
     name="model",
     kind="a TensorFlow Lite model",
@@ -42,7 +42,7 @@ FITS = traits.Subject(
 
 
 def wake_words():
-    """The models of the package pymicro-wakeword, each with a manifest."""
+    """Return the models of the package pymicro-wakeword, each with a manifest."""
     return Path(pymicro_wakeword.__file__).parent.glob("models/*.tflite")
 
 
@@ -146,7 +146,7 @@ def test_what_your_own_firmware_needs():
 
 
 IMAGE = [(1, 192, 192, 3)]
-# 24, 12 and 6 cells in a row: 576, 144 and 36.
+# 24, 12 and 6 cells in a row give 576, 144 and 36 cells.
 PER_STRIDE = [(1, cells, values) for values in (4, 80) for cells in (576, 144, 36)]
 SEGMENTS = [(1, 116, 756), (1, 32, 48, 48)]
 
@@ -186,7 +186,7 @@ def test_outputs_that_sscma_can_post_process(inputs, outputs, known):
     assert bool(rules.sscma_kind(inputs, outputs)) == known
 
 
-# Of these, MicroPython needs the facts only.
+# MicroPython only needs the facts of these.
 FACTS = (
     "npu",
     "cpu",
@@ -208,7 +208,7 @@ class Subject:
 
 
 def test_micropython_gives_the_same_verdicts(board):
-    """As in the web page, which runs the file of rules."""
+    """The rules give the same verdicts in MicroPython, which runs them in the web page."""
     changes = [
         *(
             {
@@ -245,7 +245,7 @@ def test_facts_of_a_file(compiled, small_models):
     assert after.npu == "ethos-u55-128" and after.scratch > 0 and after.cpu == ()
     assert "by Vela 5.2.0, a release whose results equal TFLite's" in after.what
     assert before.input_shapes == after.input_shapes
-    # ADD has three images of 8x8x16; after Vela the scratch counts.
+    # ADD has three images of 8x8x16; in a compiled model, the scratch counts.
     assert before.arena == 3 * 8 * 8 * 16 and after.arena == after.scratch
 
 
@@ -257,7 +257,7 @@ def test_facts_of_a_file(compiled, small_models):
     ],
 )
 def test_the_least_arena_of_a_model_as_trained(shared_models, name):
-    """It is below what TFLite Micro takes by its own account, in its wheel."""
+    """The least arena is below what TFLite Micro itself, in its wheel, reports."""
     path = shared_models / f"{name}.tflite"
     (file,) = (each for each in foreign.every() if each.name == path.name)
     used = re.search(r"wheel.* arena ([\d,]+) bytes", file.seen)
@@ -266,7 +266,7 @@ def test_the_least_arena_of_a_model_as_trained(shared_models, name):
 
 @pytest.mark.parametrize("path", sorted(wake_words()), ids=lambda path: path.stem)
 def test_the_arena_of_a_wake_word_is_near_that_of_its_manifest(path):
-    """Its tensors alone are a tenth of it; the rest are tables of many small operators."""
+    """The arena is near the manifest's, of which tensors are a tenth, and tables the rest."""
     size = json.loads(path.with_suffix(".json").read_text())["micro"]["tensor_arena_size"]
     found = traits.of(ModelFile(path))
     assert 0 < found.state < found.arena < size

@@ -54,12 +54,12 @@ def test_a_computing_emulator_s_seconds_are_those_it_computed():
 
 @pytest.fixture
 def busy(monkeypatch):
-    """From now on, an emulator that is stopped stands for one that is ready, on a busy host."""
+    """Let a stopped emulator count as one that is ready on a busy host, from now on."""
     monkeypatch.setattr(deadline, "_WAITING", deadline._WAITING - {"T"})
 
 
 def test_a_stopped_emulator_s_seconds_are_the_host_s():
-    """By a signal, or by Ctrl-Z: nothing but another signal makes it go on."""
+    """The seconds of an emulator stopped by a signal count, since it does not continue."""
     with program("import threading\nthreading.Thread(target=input).start()\n" + SPIN) as process:
         process.send_signal(signal.SIGSTOP)
         end = Deadline(0.3, process)
@@ -113,7 +113,7 @@ def board():
 
 @pytest.fixture
 def stopped(board, busy):
-    """The board's emulator gets no host CPU time for a while, from now on."""
+    """Let the board's emulator get no host CPU time for a while, from now on."""
     process = board.machine.process
     process.send_signal(signal.SIGSTOP)
     timer = threading.Timer(STOPPED_S, process.send_signal, [signal.SIGCONT])
@@ -133,7 +133,7 @@ def test_a_restart_is_awaited_while_the_host_is_busy(stopped, restart):
 
 
 def test_endless_code_is_distinguished_from_sleeping_code(board, monkeypatch):
-    monkeypatch.setattr(board_module, "_STOP_TIMEOUT_S", 0.3)  # of a busy emulator
+    monkeypatch.setattr(board_module, "_STOP_TIMEOUT_S", 0.3)  # in a busy emulator's time
     executed = []
     for program in ("import time; time.sleep(1000)", SPIN):
         board.start(f"import micropython; micropython.kbd_intr(-1)\n{program}")
@@ -151,7 +151,7 @@ def test_an_emulator_that_was_stopped_ends_the_wait(board, monkeypatch):
     process = board.machine.process
     board.start(SPIN)
     process.send_signal(signal.SIGSTOP)
-    timer = threading.Timer(60, process.kill)  # else there is no end if this fails
+    timer = threading.Timer(60, process.kill)  # ends the test if it fails
     timer.start()
     with monkeypatch.context() as patch:
         patch.setattr(board_module, "_STOP_TIMEOUT_S", 0.3)
@@ -164,5 +164,5 @@ def test_an_emulator_that_was_stopped_ends_the_wait(board, monkeypatch):
 
 def test_an_emulator_that_dies_ends_the_wait_at_once(board):
     board.start("print('!')\n" + SPIN)
-    with pytest.raises(BoardError, match=r"QEMU ended \(-9\)$"):  # and no line of its start
+    with pytest.raises(BoardError, match=r"QEMU ended \(-9\)$"):  # without a line of the start
         board.finish(timeout=1000, on_output=lambda _: board.machine.process.kill())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reading and writing files: anything unusable ends in one sentence, and leaves nothing."""
+"""Unusable files end in one sentence, and failed writes leave nothing."""
 
 import io
 import os
@@ -21,7 +21,7 @@ from host_tests.kit import found
 
 @pytest.fixture
 def pipe(tmp_path):
-    """A pipe without a writer."""
+    """Make a pipe without a writer."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     return path
@@ -29,7 +29,7 @@ def pipe(tmp_path):
 
 @pytest.fixture
 def full_disk():
-    """No file can grow beyond 4 KB, as on a full disk."""
+    """Let no file grow beyond 4 KB, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
     yield
@@ -155,7 +155,7 @@ def zipped(content=b"yes\nno\n" * 500, method=zipfile.ZIP_DEFLATED):
 
 
 def with_flag(bit):
-    """An archive whose one file has this flag, in both of its headers."""
+    """Make an archive whose only file has this flag, in both of its headers."""
     data = bytearray(zipped().replace(b"labels", b"l\xffbels"))
     data[6 + bit // 8] |= 1 << bit % 8
     data[data.index(b"PK\1\2") + 8 + bit // 8] |= 1 << bit % 8
@@ -163,7 +163,7 @@ def with_flag(bit):
 
 
 MB = 1 << 20
-# Made when needed: each worker imports this file, and the bombs take a second.
+# The bombs take a second, so they are made when needed, not in each worker.
 ARCHIVES = {
     "damaged": (
         lambda: zipped()[:48] + b"\xff" * 8 + zipped()[56:],
@@ -211,7 +211,7 @@ def test_given_labels_replace_a_hostile_archive(ethosu, small_models, tmp_path):
 def test_a_hostile_name_of_a_tensor_costs_the_debug_table_at_most(
     ethosu, small_models, tmp_path, name
 ):
-    """Vela writes names into XML and CSV as they are."""
+    """A hostile name, which Vela writes unescaped into XML and CSV, costs only the debug table."""
     source, output = tmp_path / "in.tflite", tmp_path / "out.tflite"
     data = small_models["small_cnn"].read_bytes()
     assert b"input\0" in data

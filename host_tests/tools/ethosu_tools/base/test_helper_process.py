@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Processes end, whatever happened before."""
+"""Helper processes end, whatever happened before."""
 
 import signal
 import subprocess
@@ -9,7 +9,7 @@ from ethosu_tools.base import helper_process
 
 
 def test_a_ctrl_c_inside_poll_does_not_keep_a_process_from_being_waited_for():
-    """It leaves the lock of Popen taken, for which wait() would wait for ever."""
+    """A process is waited for after a Ctrl-C in poll(), which leaves Popen's lock taken."""
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     assert process._waitpid_lock.acquire(blocking=False)
     helper_process.end(process)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Locks of ports: foreign files in a shared folder are not written; users exclude each other."""
+"""Users of a port exclude each other; foreign files in a shared folder are not written."""
 
 import errno
 import os
@@ -25,7 +25,7 @@ PRECIOUS = "what root owns\n" * 3
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder that users share, given by the environment."""
+    """Return a folder that users share, given by the environment."""
     folder = tmp_path / "locks"
     folder.mkdir(mode=0o777)
     monkeypatch.setenv(locks.VARIABLE, str(folder))
@@ -57,7 +57,7 @@ def test_a_file_that_is_not_a_lock_is_rejected_and_not_written(tmp_path, folder,
 
 
 def replaced(there):
-    """The file that another process has put into the place of a lock file, and locked."""
+    """Replace a lock file by a locked one, as another process does."""
     there.unlink()
     there.write_text("another's")
     return there
@@ -72,7 +72,7 @@ def is_taken(port):
 
 
 def test_a_lock_file_that_others_have_replaced_is_kept(folder):
-    """Its holder would otherwise lose its lock without knowing."""
+    """A lock file that others have replaced is kept, or its holder would lose the lock."""
     with Lock(PORT):
         theirs = replaced(lock_file(folder))
     assert theirs.read_text() == "another's"
@@ -125,7 +125,7 @@ def test_different_boards_have_different_locks(folder, tmp_path):
     ],
 )
 def test_a_folder_without_room_or_locks_is_named(folder, monkeypatch, function, number, what):
-    """A full disk, or NFS whose server has no locks."""
+    """A full disk, or an NFS server without locks, is an error that names the folder."""
 
     def fail(*_):
         raise OSError(number, os.strerror(number))
@@ -147,7 +147,7 @@ def test_a_port_with_a_null_character_is_refused(folder):
 
 @pytest.fixture
 def session(tmp_path, monkeypatch):
-    """Folder that the system made for a user's session."""
+    """Return a folder that the system made for a user's session."""
     monkeypatch.delenv(locks.VARIABLE, raising=False)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(locks.tempfile, "tempdir", None)
@@ -194,7 +194,7 @@ with Board(sys.argv[1]):
 
 
 def test_users_with_folders_of_their_own_exclude_each_other(session, tmp_path):
-    """By the lock on the device itself; the other program may be mpremote as well."""
+    """Users with separate folders, and mpremote, are kept out by the device's own lock."""
     theirs = tmp_path / "theirs"
     theirs.mkdir(0o700)
     with FakeBoard() as fake:
@@ -210,7 +210,7 @@ def test_users_with_folders_of_their_own_exclude_each_other(session, tmp_path):
 
 @pytest.mark.parametrize("run", ["another", "this"])
 def test_an_emulated_board_waits_for_workers_of_the_same_run_only(monkeypatch, run):
-    """They will release the board with that NPU; when another user does is unknown."""
+    """A worker waits for others of its run only, as other users may never release a board."""
     needs = pool.Needs("ethos-u55-256")
     emulated = pool.Place(board="MPS3_AN547")
 

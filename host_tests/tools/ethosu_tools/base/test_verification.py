@@ -24,7 +24,7 @@ WAY_OUT = "if you trust the file, use --no-verify (in Python verify=False)"
 
 @pytest.fixture(scope="module")
 def refused(tmp_path_factory):
-    """A pool that uses channel scales that are never set: it computes the average."""
+    """Make a pool that uses channel scales that are never set, and computes the average."""
     case = test_velas.make("AVERAGE_POOL_2D", VALID, "ethos-u55-128")
     model = vela.compile_case(case).model
     folder = tmp_path_factory.mktemp("refused")
@@ -66,7 +66,7 @@ def test_the_environment_is_the_default_for_the_python_class(refused, where, mon
 
 
 def test_the_option_is_passed_to_workers(ethosu, refused, tmp_path, monkeypatch):
-    """As on a Dask cluster."""
+    """The option reaches worker processes, as on a Dask cluster."""
     data, real = tmp_path / "data.npz", work.run_block
     arrays.save(data, {"0": arrays.load(refused.parent / "in.npz")["0"][None]})
 
@@ -135,7 +135,7 @@ def test_a_file_of_an_untested_vela_is_reported_once(
 def test_a_file_without_a_vela_version_is_reported_for_u85_alone(
     ethosu, refused, compiled, small_models, tmp_path
 ):
-    """Where Vela 4.0.1 to 4.5.0 write none."""
+    """A missing Vela version is reported for U85 only, as Vela 4.0.1 to 4.5.0 write none there."""
     assert "warning" not in ethosu("inspect", refused)[2]
     path, key = tmp_path / "u85.tflite", b"vela_version"
     data = compiled(small_models["small_cnn"], "ethos-u85-256").read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which board a command means: one order, one answer in all commands."""
+"""All commands resolve the board in the same order, with the same answer."""
 
 import json
 import re
@@ -21,13 +21,13 @@ U55_64, U55_128, U55_256, U85_256, U65 = (
 
 @pytest.fixture
 def no_variable(monkeypatch):
-    """Without a board in the environment, as a user has it."""
+    """Remove the board from the environment, as for a user."""
     monkeypatch.delenv(boards.VARIABLE, raising=False)
 
 
 @pytest.fixture
 def file(compiled, small_models):
-    """A compiled model for an NPU, which may name its board."""
+    """Make a compiled model for an NPU, which may name its board."""
 
     def make(npu, board=None):
         data = compiled(small_models["small_cnn"], npu).read_bytes()
@@ -101,7 +101,7 @@ def test_a_setup_that_cannot_be_is_none():
 def test_an_emulated_board_has_the_files_npu(
     no_variable, file, board, noted, npu, name, emulated_npu
 ):
-    """Unless its emulator cannot have it: then the runtime tells both names."""
+    """An emulated board gets the file's NPU, or the runtime's error names both NPUs."""
     found = setup.emulated(board, file=file(npu, noted))
     assert (found.name, found.npu) == (name, emulated_npu)
 
@@ -127,7 +127,7 @@ def test_a_chip_is_no_board():
 
 
 def answers(ethosu, path, *words):
-    """What each command says about the boards: the one that it means, and whether each runs it."""
+    """Return each command's board, and whether each board runs the file."""
 
     def said(*command):
         code, out, err = ethosu(*command, *words, "--json")
@@ -159,7 +159,7 @@ def test_the_npu_of_an_emulator_counts_if_it_is_named(ethosu, compiled, small_mo
 
 
 def test_boards_are_looked_up_by_the_commands_alone(repo):
-    """What is below them takes a setup; `boards` and the pool of `testing` make it."""
+    """Only commands, `boards` and the pool of `testing` look boards up; others take a setup."""
     look_up = re.compile(r"\bboards\.(load|chosen|names|noted|machine)\(|\bany_npu\b")
     root = repo / "tools/ethosu_tools"
     found = {

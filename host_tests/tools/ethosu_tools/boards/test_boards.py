@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reading board.toml, its variants, and its errors."""
+"""Tests reading board.toml, its variants, and its errors."""
 
 import argparse
 import configparser
@@ -33,7 +33,7 @@ romfs = { size = 0x2000 }
 
 @pytest.fixture
 def folder(empty_tree):
-    """A tree with one board, that has two variants."""
+    """Make a tree with one board that has two variants."""
     path = empty_tree / "boards/B/board.toml"
     path.parent.mkdir(parents=True)
     path.write_text(TOML)
@@ -111,7 +111,7 @@ WITH_A_BOARD = {
 
 
 def options(parser):
-    """All actions, also of subcommands."""
+    """Return all actions, also of subcommands."""
     for action in parser._actions:
         yield action
         if isinstance(action, argparse._SubParsersAction):
@@ -132,7 +132,7 @@ def test_each_command_that_takes_a_board_is_in_the_table():
 
 @pytest.mark.parametrize("what", WITH_A_BOARD)
 def test_every_command_takes_a_folder_as_its_usual_core(ethosu, monkeypatch, what):
-    """The command gets the full name, and a remark on stderr names the core, unless --quiet."""
+    """A folder means its usual core, which a remark on stderr names, unless --quiet."""
     words, given = WITH_A_BOARD[what], []
     module = cli.command_module(words[0])
     monkeypatch.setattr(module, "execute", lambda args, _: given.append(vars(args)) or {})
@@ -147,7 +147,7 @@ def test_every_command_takes_a_folder_as_its_usual_core(ethosu, monkeypatch, wha
 
 
 def test_the_usual_core_is_what_is_compiled_and_estimated(ethosu, small_models, tmp_path):
-    """Its name is in the file and in the results; other commands read it there."""
+    """compile uses the usual core, and writes its full name to the file and the results."""
     source, model = small_models["small_cnn"], tmp_path / "out.tflite"
     assert ethosu("compile", source, *AE3, "-o", model)[::2] == (0, REMARK)
     assert ModelFile(model).board == "OPENMV_AE3-M55_HP"
@@ -203,7 +203,7 @@ def test_a_model_for_a_board_is_compiled_as_its_file_says(
 
 
 def test_boards_with_equal_settings_share_a_compilation():
-    """Of a model for several boards, as in `ethosu check`."""
+    """Boards with equal settings share a compilation, as in `ethosu check`."""
     facts = {name: boards.vela_facts(boards.load(name)) for name in FOR_VELA}
     texts = {name: each.config.read_text() for name, each in facts.items()}
     for name, each in facts.items():
@@ -219,14 +219,14 @@ def test_a_board_is_not_compiled_for_with_another_npu(ethosu, small_models, tmp_
     code, _, err = ethosu(*words, "ALIF_ENSEMBLE_E7-M55_HP", "--npu", "ethos-u55-64")
     assert (code, output.exists()) == (2, False)
     assert "ALIF_ENSEMBLE_E7-M55_HP has ethos-u55-256, not ethos-u55-64" in err
-    # The FPGA and the emulator support any, but the file describes a system with an Ethos-U55.
+    # The FPGA and the emulator support any NPU, but the file describes a system with an Ethos-U55.
     assert ethosu(*words, "MPS3_AN547", "--npu", "ethos-u55-64")[0] == 0
     code, _, err = ethosu(*words, "MPS3_AN547", "--npu", "ethos-u85-256")
     assert code == 2 and "MPS3_AN547 has ethos-u55-128, not ethos-u85-256" in err
 
 
 def segments(image):
-    """Address and bytes of an ELF file's segments."""
+    """Return address and bytes of an ELF file's segments."""
     (table,) = struct.unpack_from("<I", image, 28)
     size, count = struct.unpack_from("<HH", image, 42)
     for at in range(count):
@@ -263,7 +263,7 @@ def test_boards_are_listed(ethosu, folder):
 
 
 def test_a_board_is_emulated_if_its_image_was_seen_to_run(folder):
-    """Not if its file only says how to emulate it."""
+    """A board counts as emulated if its image has run, not if its file only says how."""
     span = "{ start = 0, size = 4096 }"
     table = f'[qemu]\nmachine = "none"\npage = 0\npage_irq = 3\nwindow = {span}\nmemories = {{}}\n'
     for words, proof in (("", "never ran"), ("emulated = true\n", "emulated")):
@@ -277,7 +277,7 @@ def test_every_emulated_board_has_an_emulation():
 
 
 def tables(value, path=()):
-    """Each table below a value, with its path."""
+    """Yield each table below a value, with its path."""
     if isinstance(value, dict):
         yield path, value
     rows = value.items() if isinstance(value, dict) else enumerate(value)
@@ -292,7 +292,7 @@ FREE = {"define", "settings", "regions", "flash", "by_npu", "memories", "weights
 
 @pytest.mark.parametrize("name", boards.names())
 def test_a_misspelt_entry_is_refused_in_every_table_of_a_board(name):
-    """Otherwise it is ignored, and a default is taken without a word."""
+    """A misspelt entry is refused; otherwise, a default would silently replace it."""
     checked = 0
     for path, _ in tables(boards.table(name)):
         if path and (path[-1] in FREE or path[0] in ("flash", "variants")):

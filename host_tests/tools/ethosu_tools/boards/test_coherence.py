@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The mode of the data cache: its names, selection and forwarding."""
+"""Tests names, selection and forwarding of the data cache's mode."""
 
 import os
 import subprocess

@@ -47,7 +47,7 @@ def test_missing_tools_are_named(ethosu, monkeypatch, variable, value, name, rem
 
 
 def test_boards_that_are_plugged_in(ethosu, monkeypatch):
-    """There is no USB device here: pyserial's list is replaced; an emulated board answers."""
+    """Boards that are plugged in are listed; pyserial's list is replaced by an emulated board."""
     with Machine() as machine:
         rows = [USB, SimpleNamespace(**vars(USB) | {"device": machine.port})]
         monkeypatch.setattr(doctor, "usb_ports", lambda: rows)

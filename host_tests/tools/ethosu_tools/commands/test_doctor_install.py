@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu doctor --install`: environments with packages that conflict with those of the tools."""
+"""`ethosu doctor --install` makes environments with packages that conflict with the tools'."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ if "--fail" in words:
 
 @pytest.fixture
 def log(tmp_path, monkeypatch):
-    """Calls recorded by the stand-in; the data folder is empty."""
+    """Return the calls that the stand-in records; the data folder is empty."""
     found = tmp_path / "log"
     python = program(tmp_path / "python", STAND_IN.format(log=str(found)))
     monkeypatch.setattr(sys, "executable", str(python))

@@ -18,7 +18,7 @@ from .plan import c_runtime
 
 
 def gather(graph):
-    """Operators that Vela leaves to the CPU, which supports them."""
+    """Make operators that Vela leaves to the CPU, which supports them."""
     x = graph.tensor("x", (1, 8, 4), "int8", 0.1, 3)
     y = graph.tensor("y", (1, 2, 4), "int8", 0.1, 3)
     chosen = graph.constant("chosen", np.array([3, 1], np.int32))
@@ -37,7 +37,7 @@ def top_k(graph):
 
 
 def cumsum(graph):
-    """A quantised model with the operators that its converter could not quantise in float."""
+    """Make a quantised model in which the converter left operators in float."""
     x, y = graph.tensor("x", (1, 8), "int8", 0.1, 3), graph.tensor("y", (1, 8), "int8", 0.1, 3)
     floats = graph.tensor("f", (1, 8), "float32"), graph.tensor("net/sum", (1, 8), "float32")
     axis = graph.constant("axis", np.array(1, np.int32))
@@ -48,7 +48,7 @@ def cumsum(graph):
 
 
 def dense(dtype):
-    """FULLY_CONNECTED on floats, with such weights."""
+    """Make FULLY_CONNECTED on floats, with weights of this type."""
 
     def make(graph):
         x, y = graph.tensor("x", (1, 8), "float32"), graph.tensor("y", (1, 4), "float32")
@@ -64,7 +64,7 @@ def dense(dtype):
 
 
 def softmax(graph):
-    """With int16, and an output type that no kernel supports."""
+    """Make SOFTMAX of int16 with an output type that no kernel supports."""
     x = graph.tensor("x", (1, 8), "int32", 0.1)
     y = graph.tensor("y", (1, 8), "int32", 0.1)
     graph.operator("SOFTMAX", [x], [y], "SoftmaxOptions", beta=1.0)
@@ -83,7 +83,7 @@ def matmul(dtype, weights):
 
 @pytest.fixture
 def model(tmp_path):
-    """Writes the model of a function above."""
+    """Write the model of a function above."""
 
     def make(function):
         graph = Graph("a graph")
@@ -142,7 +142,7 @@ def test_models_that_cannot_run_are_rejected_with_the_remedy(
 
 
 def space_to_depth(name, shape):
-    """The operator with such an input."""
+    """Make SPACE_TO_DEPTH with an input of this type."""
 
     def make(graph):
         x = graph.tensor(name, shape, "int8", 0.1, 3)
@@ -154,7 +154,7 @@ def space_to_depth(name, shape):
 
 
 def test_an_operator_that_gets_another_shape_names_the_defect_of_vela(model):
-    """As compiled by Vela 5.2 where a RESHAPE reads a value beside it."""
+    """An operator beside a RESHAPE gets its shape from Vela 5.2; the error names this defect."""
     before = ModelFile(model(space_to_depth("x", (1, 8, 2, 16))).read_bytes())
     after = ModelFile(model(space_to_depth("r", (1, 256))).read_bytes())
     load.prepare(before, before)

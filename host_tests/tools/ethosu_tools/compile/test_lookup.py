@@ -64,7 +64,7 @@ def softsign(net, x):
 
 
 def swish_of_squares(net, x):
-    """Each level reads the last one twice."""
+    """Make levels of which each reads the last one twice."""
     for _ in range(20):
         x = net.floats("MUL", [x, net.floats("LOGISTIC", [x])], "MulOptions")
     return x
@@ -82,7 +82,7 @@ FUNCTIONS = {
 
 
 def check(model, npus=NPUS, left=None):
-    """Exact for all codes, on each NPU, with these operators on the CPU."""
+    """Check that all codes are exact on each NPU, with these operators on the CPU."""
     oracle = Oracle(model)
     dtype = np.dtype(oracle.inputs[0].dtype)
     shape = oracle.inputs[0].shape
@@ -108,7 +108,7 @@ def test_a_function_is_a_table(name, dtype):
 
 @pytest.mark.parametrize("end", [(0.03, 127), (7.8e-9, -128), (20.0, 3)])
 def test_zero_points_and_scales_at_the_limits(end):
-    """As in PReLU and after RELU: only one sign, and a scale that makes all codes alike."""
+    """Extreme ends, such as one sign only, and a scale that makes all codes alike, are exact."""
     net = Net()
     x = net.tensor(0.03, -128)
     net.graph.operator("ADD", [net.input, net.input], [x], "AddOptions", fusedActivationFunction=1)
@@ -117,7 +117,7 @@ def test_zero_points_and_scales_at_the_limits(end):
 
 
 def test_tables_side_by_side_and_one_after_the_other():
-    """Different tables of the same ends, the same one twice, and operators around them."""
+    """Several tables in a model, also equal ones and ones with equal ends, are not confused."""
     net = Net()
     x = net.tensor(*ENDS[0])
     net.graph.operator("MUL", [net.input, net.input], [x], "MulOptions")
@@ -133,13 +133,13 @@ def test_tables_side_by_side_and_one_after_the_other():
 
 
 def test_the_kernels_are_those_of_the_whole_model():
-    """ELU needs LiteRT's optimised ones, whose QUANTIZE rounds some halves in another way."""
+    """The whole model's kernels fill a table: those for ELU round some halves differently."""
     net = Net()
     check(net.model(net.island(net.input, FUNCTIONS["elu"]), net.island(net.input, unary("NEG"))))
 
 
 def test_an_operator_like_the_stand_in_keeps_its_own_table():
-    """One with the same ends and the slope that the stand-in would have."""
+    """A LEAKY_RELU of the model, equal to a stand-in, keeps its own table."""
     net = Net()
     x, y, ends = net.tensor(0.03, 0), net.tensor(0.02, 0), ((0.03, 0), (0.02, 0))
     net.graph.operator("ADD", [net.input, net.input], [x], "AddOptions")
@@ -151,7 +151,7 @@ def test_an_operator_like_the_stand_in_keeps_its_own_table():
 
 @pytest.mark.parametrize(("name", "scale"), [("NEG", 0.03), ("NEG", 0.015), ("ABS", 0.03)])
 def test_an_int16_function_is_an_operator_if_that_is_exact(name, scale):
-    """For all 65,536 codes."""
+    """An int16 function becomes an operator only if all 65,536 codes are exact."""
     net = Net("int16", (1, 64, 64, 16))
     made = check(net.model(net.island(net.input, unary(name), (scale, 0))))
     assert [row["values"] for row in made.facts["tables"]] == [65536]
@@ -159,7 +159,7 @@ def test_an_int16_function_is_an_operator_if_that_is_exact(name, scale):
 
 @pytest.mark.parametrize(
     ("name", "scale"),
-    [("EXP", 0.001), ("SQRT", 0.01), ("NEG", 0.06)],  # the last one rounds halves in another way
+    [("EXP", 0.001), ("SQRT", 0.01), ("NEG", 0.06)],  # NEG rounds halves differently
 )
 def test_an_int16_function_that_no_operator_computes_stays(name, scale):
     net = Net("int16")
@@ -212,7 +212,7 @@ def test_the_error_of_an_inference_names_the_operator_of_the_model():
 
 
 def test_without_the_stand_ins_table_the_operators_stay(monkeypatch):
-    """For instance because another release of Vela places it elsewhere: never a wrong table."""
+    """If Vela's output lacks a stand-in's table, the operators stay on the CPU, never wrong."""
     net = Net()
     model = net.model(net.island(net.input, unary("NEG")))
     monkeypatch.setattr(lookup, "_CONSTANTS", 7)

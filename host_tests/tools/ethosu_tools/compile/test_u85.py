@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tools and Ethos-U85: compile, run, trace and single steps, in every memory mode."""
+"""The tools compile, run, trace and step models for Ethos-U85, in every memory mode."""
 
 import json
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Vela in a process that serves several compilations."""
+"""Tests Vela in a process that serves several compilations."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ from host_tests.kit.processes import wait_for_end
 
 @pytest.fixture
 def compile_it(small_models, tmp_path, monkeypatch):
-    """Vela's answer to a sound model, without the tests' cache."""
+    """Return Vela's answer to a sound model, without the tests' cache."""
     monkeypatch.chdir(tmp_path)
 
     def run():
@@ -55,7 +55,7 @@ def test_it_ends_like_the_command(tmp_path):
 
 @contextlib.contextmanager
 def killed_while_it_compiles(whom, number):
-    """The process of Vela, or its fork, receives a signal."""
+    """Send a signal to Vela's process, or to its fork."""
     helper = VelaProcess.shared()._process.pid
     children = Path(f"/proc/{helper}/task/{helper}/children")
 
@@ -122,7 +122,7 @@ def test_a_fork_has_a_process_of_its_own(compile_it):
 
 
 def test_vela_ends_with_the_command(small_models, tmp_path):
-    """Whatever ends the command: Vela is in another session."""
+    """Vela ends with the command, however that ends, although it is in another session."""
     code = f"""
 import os, signal, threading
 from pathlib import Path
@@ -151,7 +151,7 @@ while True:
 
 
 def changed(model, change):
-    """A model whose tables were changed by a function."""
+    """Change a model's tables by a function."""
     tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model.read_bytes(), 0))
     change(tree)
     builder = flatbuffers.Builder(1 << 16)
@@ -160,7 +160,7 @@ def changed(model, change):
 
 
 def weights(tree):
-    """The first tensor with contents and two dimensions or more."""
+    """Return the first tensor with contents and two dimensions or more."""
     contents = tree.buffers
     return next(
         tensor
@@ -187,7 +187,7 @@ def weights(tree):
     ],
 )
 def test_damaged_sizes_do_not_reach_vela(small_models, monkeypatch, change, message):
-    """Its process takes as many gigabytes as they say."""
+    """Damaged sizes are rejected before Vela allocates as many gigabytes as they say."""
     monkeypatch.setattr(vela, "run_vela", None)
     with pytest.raises(InputError) as raised:
         vela.compiled(changed(small_models["small_cnn"], change), "ethos-u55-128")
@@ -195,7 +195,7 @@ def test_damaged_sizes_do_not_reach_vela(small_models, monkeypatch, change, mess
 
 
 def test_vela_has_a_limit_of_memory(small_models, monkeypatch):
-    """It counts for the process and what it forks; less than Vela itself needs ends with a hint."""
+    """The memory limit covers Vela's forks; if Vela itself needs more, the error has a hint."""
     limits = Path("/proc") / str(VelaProcess.shared()._process.pid) / "limits"
     assert f"Max address space         {helper_process.memory_limit()} " in limits.read_text()
     monkeypatch.setenv(helper_process.MEMORY, "0.1")

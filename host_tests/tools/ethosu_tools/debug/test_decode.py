@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu decode`: the layer of an error, found by the same offsets as the NPU's."""
+"""`ethosu decode` finds the layer of an error by its offset in the command stream."""
 
 import io
 import json

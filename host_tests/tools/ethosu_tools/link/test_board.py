@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Board interface with a fake board: answers, errors, broken links."""
+"""Tests the Board interface with a fake board: answers, errors, broken links."""
 
 import os
 import re
@@ -70,7 +70,7 @@ def test_late_answers_are_not_taken_for_later_ones():
     ],
 )
 def test_an_answer_without_end_is_an_error(monkeypatch, fault, timeout, error, match):
-    """It ends with the step, and takes no memory without end; without a board, the link broke."""
+    """An endless answer is an error that ends with the step, in bounded memory."""
     monkeypatch.setattr(ports, "LARGEST_ANSWER", 100_000)
     with (
         FakeBoard(fault) as fake,
@@ -92,7 +92,7 @@ def test_flood_during_a_write_takes_no_memory_without_end(monkeypatch):
 
 @pytest.mark.parametrize("end", ["b''", "b'x' * 9", "'x'"])
 def test_file_that_is_not_as_long_as_the_board_said_is_an_error(board, end):
-    """A board whose file never ends would otherwise fill the memory."""
+    """A file of another length than announced is an error, or it could fill the memory."""
     board.exec(f"""
 class File:
     def seek(self, *_):
@@ -224,7 +224,7 @@ def test_program_that_takes_too_long_for_an_exchange_is_stopped(board):
     assert board.exchange(b"data", "lambda data: bytes(data) * 2") == b"datadata"
 
 
-# It prints between any two of the program's steps, like a status line or a network stack.
+# This prints between any two steps of the program, like a status line or a network stack.
 TALKS = """\
 import machine, micropython
 def talk(_):
@@ -262,7 +262,7 @@ def test_what_an_exchange_prints_is_logged(board):
 
 
 def test_a_board_that_ignores_ctrl_c_is_named_and_retried_briefly():
-    """Its next call ends soon, and works as soon as the board is back."""
+    """After an ignored Ctrl-C, calls fail soon, and work as soon as the board is back."""
     with FakeBoard("stubborn") as fake, Board(fake.port, boot_timeout=3) as board:
         with pytest.raises(BoardTimeoutError, match="Ctrl-C does not stop the program; reset"):
             board.exec("hang", timeout=0.2)
@@ -276,7 +276,7 @@ NOISE = bytes(value * 167 % 256 for value in range(6000))
 
 
 def test_of_repeated_reports_the_last_whole_one_is_shown():
-    """The port is opened in the middle of the first, and the last is still arriving."""
+    """Of repeated reports, the last whole one is shown: the first and the last may be cut."""
     lines = [b"*** Fault: UsageFault, exception 6", b"  cause: undefined instruction", b"r0 %08x"]
     whole = [b"\r\n".join([*lines, b""]) % number for number in range(4)]
     for cut in range(len(whole[0])):
@@ -321,7 +321,7 @@ FAULT_SHOWN = r"it sent: \*\*\* Fault: MemManage, exception 4 \| cause: forbidde
     ],
 )
 def test_a_board_without_prompt_shows_what_it_sent_once(fault, error, match):
-    """It gives the same answer after each reset. Noise and commands for a terminal are left out."""
+    """A board's repeated output is shown once, without noise and terminal sequences."""
     with FakeBoard(fault) as fake:
         with pytest.raises(error, match=match) as caught:
             Board(fake.port, boot_timeout=1)
@@ -334,7 +334,7 @@ def test_a_port_that_echoes_is_said_to_do_so():
 
 
 def test_the_greeting_of_another_service_is_shown():
-    """It comes before anything is asked."""
+    """The greeting of another service, which comes before any request, is shown."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = f"socket://127.0.0.1:{server.getsockname()[1]}"
         connections = []
@@ -350,7 +350,7 @@ def test_the_greeting_of_another_service_is_shown():
 
 @pytest.mark.parametrize("printed", ["\x04", "a\x04b\x04c\x04", "\x04\x04"])
 def test_a_program_may_print_ctrl_d(board, printed):
-    """The raw REPL ends its output and its error with it."""
+    """A program may print Ctrl-D, with which the raw REPL ends its output."""
     code = f"print({printed!r})"
     assert board.exec(code) == f"{printed}\r\n"
     heard = bytearray()
@@ -388,7 +388,7 @@ WAITS = {
     ids=["fault", "reset"],
 )
 def test_a_restart_ends_each_wait_as_a_reset_and_the_next_call_works(wait, restart, match):
-    """Not as a time-out, whose advice would mislead."""
+    """A restart is reported as a reset, not as a time-out, whose advice would mislead."""
     with FakeBoard() as fake, Board(fake.port, boot_timeout=3) as board:
         fake.fault = restart
         with pytest.raises(BoardResetError, match=match) as caught:
@@ -409,7 +409,7 @@ def test_a_restart_between_programs_is_reported_once(restart):
 
 
 def test_a_restart_whose_main_program_does_not_end_is_a_reset():
-    """Its banner follows only when the time-out's Ctrl-C stops the program."""
+    """A restart is recognised even if its banner only follows the Ctrl-C of the time-out."""
     with FakeBoard() as fake, Board(fake.port, boot_timeout=3) as board:
         fake.fault = Restart(b"hello from main.py\r\n", runs=True)
         with pytest.raises(BoardResetError, match=r" restarted: machine\.reset"):
@@ -427,7 +427,7 @@ def test_a_fault_without_a_restart_is_a_reset():
 
 
 def test_a_program_may_print_a_banner_and_a_report(board):
-    """Such as those of another board, which it forwards."""
+    """A banner or report that a program prints, such as another board's, is no restart."""
     text = (REPORT + BANNER).decode() + ">>> \r\n>>> "
     code = f"import time\nprint({text!r}, end='')\ntime.sleep(0.5)\nprint('end')"
     assert board.exec(code).endswith(">>> end\r\n")
@@ -446,7 +446,7 @@ def test_a_write_to_a_board_that_takes_nothing_ends():
 
 
 class Slow(Terminal):
-    """A board that takes little."""
+    """A board that accepts little data at a time."""
 
     def serve(self):
         while not self.closing.wait(0.02):

@@ -26,23 +26,23 @@ BY_NAME = {check.name: check for check in bringup.CHECKS}
 
 @pytest.fixture
 def bring_up(ethosu, monkeypatch):
-    """Runs `ethosu doctor PORT` on an emulated board; its time-outs count the emulator's time."""
+    """Run `ethosu doctor PORT` on an emulated board; time-outs count the emulator's time."""
 
     def run(machine, *words):
-        # A port alone would count the host's time, and attempts for the prompt last 1 s each.
+        # With a port alone, the host's time would count, and attempts for the prompt last 1 s each.
         monkeypatch.setattr(command, "Board", partial(Board, process=machine.process))
         return ethosu("doctor", machine.port, "--json", *words)
 
     return run
 
 
-# One board for each core of each chip; test_every_board.py runs on all of them.
+# One board per core of each chip suffices; test_every_board.py runs on all boards.
 QUICK = matrix.one_of_each(EMULATED, lambda name: (boards.load(name).core, boards.load(name).npus))
 
 
 @pytest.mark.parametrize("name", matrix.cases(EMULATED, QUICK))
 def test_every_emulated_board_passes(bring_up, name):
-    """One on its UART, which takes CPU time for each byte; other tests flood the other UARTs."""
+    """All emulated boards pass; only one uses its UART, which is slow."""
     console = "uart" if name == boards.DEFAULT else "fast"
     with Machine(emulated(name, console=console)) as machine:
         code, out, err = bring_up(machine, "--board", name)
@@ -58,14 +58,14 @@ def machine():
 
 
 def chain(name):
-    """A check and its prerequisites, in order."""
+    """Return a check and its prerequisites, in order."""
     check = BY_NAME[name]
     return [*(chain(check.needs) if check.needs else []), check]
 
 
 @pytest.fixture
 def failing(machine, monkeypatch):
-    """`failing(name, code)` runs that check after code that breaks it, and returns the outcome."""
+    """Run a check after code that breaks it: `failing(name, code)` returns the outcome."""
 
     def run(name, code="", **changes):
         *before, last = chain(name)
@@ -167,7 +167,7 @@ def test_a_different_board_is_detected(failing):
 
 
 def test_a_flash_that_does_not_answer_fails_the_check_of_rom():
-    """Its addresses hold registers of its controller, which nobody takes for an empty ROM."""
+    """A flash that does not answer, so that registers appear instead, is no empty ROM."""
     options = ["fault=flash.dead"]
     with Machine(emulated("GROVE_VISION_AI_V2"), plugin_options=options) as machine:
         facts = boards.load("GROVE_VISION_AI_V2")
@@ -182,7 +182,7 @@ def test_a_flash_that_does_not_answer_fails_the_check_of_rom():
 
 def test_a_lost_ctrl_c_is_detected(failing, monkeypatch):
     monkeypatch.setattr(Board, "inject", lambda *_: None)
-    monkeypatch.setattr(bringup, "_STOP_TIMEOUT_S", 0.3)  # of a busy emulator
+    monkeypatch.setattr(bringup, "_STOP_TIMEOUT_S", 0.3)  # in a busy emulator's time
     assert "running code" in failing("ctrl-c").found
 
 

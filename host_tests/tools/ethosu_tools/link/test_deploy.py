@@ -39,12 +39,12 @@ _answer = dict(walk('/rom'))
 
 
 def flat(tree):
-    """Hashes of all files."""
+    """Return hashes of all files."""
     return {path: hashlib.sha256(data).digest() for path, data in romfs.files(tree)}
 
 
 def found(port):
-    """Hashes of all files below /rom as a program on the board sees them."""
+    """Return hashes of all files below /rom, as a program on the board sees them."""
     with Board(port) as board:
         board.soft_reset()
         return board.ask(LIST)
@@ -59,7 +59,7 @@ def machine():
 
 @pytest.fixture
 def board(machine):
-    """An emulated board with the old files in its ROM."""
+    """Return an emulated board with the old files in its ROM."""
     machine.memory.write(machine.romfs.start, romfs.build(OLD))
     machine.memory.write(machine.romfs.end, bytes(16))
     return machine
@@ -103,7 +103,7 @@ def test_programs_and_models_end_before_their_files_change(board):
 
 
 def count_of_steps(board, monkeypatch):
-    """Numbers of the requests of one deploy."""
+    """Count the requests of one deploy."""
     asked = []
     with monkeypatch.context() as patch:
         real = Board.ask
@@ -169,7 +169,7 @@ def test_an_interrupted_deploy_is_resumed(board, monkeypatch):
     [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (4, 1), (4, 3), (4, 5000), (4, 1 << 20)],
 )
 def test_cut_in_the_last_step_leaves_the_old_files_or_the_new(board, words, moved):
-    """Number of record words, and of bytes of the new image, that the board had written."""
+    """A cut in the last step, after any word of record or image, leaves old or new files."""
     image = romfs.build(NEW)
     start = board.romfs.size - len(image) & -256  # a chunk of firmware/nvm.h
     magic = 0x45564F4D
@@ -192,7 +192,7 @@ def test_lack_of_room_for_both_is_reported_first(board, monkeypatch):
 
 
 def test_files_that_do_not_fit_are_named(board):
-    """The largest first; --replace only if it helps."""
+    """Files that do not fit are named, the largest first, and --replace only if it helps."""
     size = board.romfs.size
     large = {"a": bytes(9), "b": bytes(size - 99), "c": bytes(99), "d": bytes(999)}
     named = rf"/rom .* has {size:,}: b \({size - 99:,} bytes\), d \(999 bytes\), c \(99 bytes\), 1 "
@@ -242,7 +242,7 @@ def test_mpremote_still_deploys_and_queries(board, tmp_path):
 
 
 def test_a_read_only_rom_is_reported(tmp_path):
-    """As on a board whose `board_nvm` has no write(): its third word."""
+    """A read-only ROM is reported, here by clearing write(), the third word of `board_nvm`."""
     image, rom = tmp_path / "firmware.elf", tmp_path / "rom.img"
     patched(paths.firmware(boards.chosen().name), image, "board_nvm", 2, 0)
     rom.write_bytes(romfs.build(NEW))
@@ -256,7 +256,7 @@ def test_a_read_only_rom_is_reported(tmp_path):
 
 
 class Liar:
-    """A board that gives a test's answers; the key is a part of the request."""
+    """A board that gives a test's answers, by a part of the request."""
 
     port = "/dev/liar"
     lies: ClassVar[dict[str, object]] = {}
@@ -342,7 +342,7 @@ class Flash(Liar):
 
 
 def test_each_step_of_writing_over_is_bounded_by_its_bytes(monkeypatch):
-    """So that a board that never finishes one does not hold up the others."""
+    """Each step of writing has a limit by its size, so that a stuck board ends soon."""
     flash = Flash(Liar.port)
     monkeypatch.setattr(deploying, "Board", lambda _: flash)
     monkeypatch.setattr(deploying, "_check", lambda *_: None)

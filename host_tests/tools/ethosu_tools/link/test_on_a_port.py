@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu run` and `ethosu deploy` on a serial port: an emulated board's UART, or `--port`."""
+"""Tests `ethosu run` and `ethosu deploy` on a port: an emulated UART, or `--port`."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from ethosu_tools.link.emulator import qemu
 
 
 def port_of_a_board(request, npu, console):
-    """Port of a board that no other program uses."""
+    """Return the port of a board that no other program uses."""
     given = request.config.getoption("--ethosu-port")
     if given:
         yield given
@@ -30,7 +30,7 @@ def uart(request, board_npu):
 
 @pytest.fixture(scope="module")
 def port(request, board_npu):
-    """For port-independent tests: a UART takes CPU time for each byte."""
+    """Return a fast port for tests that need no UART, which takes CPU time for each byte."""
     yield from port_of_a_board(request, board_npu, "fast")
 
 

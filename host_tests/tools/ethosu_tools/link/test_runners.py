@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What runners do besides computing: blocks of steps, large tensors, several models, refusals."""
+"""Runners handle blocks of steps, large tensors and several models, and refuse misfits."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def test_state_is_kept_from_block_to_block(compiled):
 
 
 def check_state(compiled, where):
-    """Noise that grows from silence to full scale and back, over several blocks of steps."""
+    """State is kept over several blocks of steps, for noise that grows and fades."""
     path = wake_words.load("okay_nabu").model
     steps = 3 * remote.BLOCK_STEPS + 4
     oracle = Oracle(path)
@@ -56,7 +56,7 @@ def test_tensors_larger_than_the_window_go_in_pieces(small_models, compiled, nam
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in boards.names() if boards.load(name).qemu])
 def test_a_picture_of_192_by_192_runs_on_each_emulated_board(tmp_path, name):
-    """110,592 bytes of input; the board is the one that the model was compiled for."""
+    """A picture of 110,592 bytes runs on each board, which the compiled file names."""
     net = make_model.Net("picture", 1)
     y = net.pool(net.conv(net.input((1, 192, 192, 3)), 8, (3, 3), (4, 4)), "MAX_POOL_2D", 16)
     source, model = tmp_path / "picture.tflite", tmp_path / "out.tflite"
@@ -95,7 +95,7 @@ def test_refused_model_leaves_no_emulator_behind(small_models, compiled, monkeyp
     [("ethos-u85-512", "ethos-u55-128"), ("ethos-u55-128", "ethos-u85-512")],
 )
 def test_every_runner_rejects_a_model_for_another_npu_alike(small_models, compiled, model_npu, npu):
-    """The same error, so the same exit code and message; a board with several NPUs lists them."""
+    """Every runner rejects another NPU's model with the same error; some boards list NPUs."""
     model = compiled(small_models["small_cnn"], model_npu)
     words = set()
     for where in ("sim", "qemu"):

@@ -32,7 +32,7 @@ def test_each_command_ends_on_a_board_that_does_not_behave(
     assert all(each.isprintable() for each in err.strip())
 
 
-# They follow the protocol, so no hash reveals them.
+# These boards follow the protocol, so no hash reveals their lies.
 VALUES = [
     *("None", "-1", "7", "1 << 3", str(1 << 70), "1e999", "'\\x1b[2J'", "'ethos-u55-128'", "b''"),
     *("()", "[]", "{}", "(1,)", "(1, 2)", "(1, 2, 3)", "(None, None, None)", "('', '', '')"),
@@ -59,7 +59,7 @@ def test_each_command_ends_on_a_board_that_lies_within_the_protocol(
 
 
 def test_a_lie_is_told_whatever_bytes_the_hash_of_a_request_has():
-    """The request has random bytes in it, and so has the hash, which may look like code."""
+    """A lie works for any bytes of a request's random hash, which may look like code."""
     for digest in (b", " * 16, b")\0'\"" * 8):
         with FakeBoard(Lie("7", b"data")) as fake, Board(fake.port, boot_timeout=3) as board:
             assert board._request("_ask(b'#\\n_answer = (1, 2)'", digest, 10) == b"7"
@@ -67,7 +67,7 @@ def test_a_lie_is_told_whatever_bytes_the_hash_of_a_request_has():
             assert board._request(call, digest, 10, b"abc") == b"data"
 
 
-# Except the one that needs a board to interrupt, and the one that compares an answer with True.
+# Commands, except one that needs a board to interrupt, and one that compares an answer with True.
 CHECKS = [check for check in bringup.CHECKS if check.name not in ("ctrl-c", "selftest")]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Input arrays: matching ones are passed in order, others are rejected with the difference."""
+"""Matching input arrays are passed in order; others are rejected with the difference."""
 
 import io
 import random
@@ -199,7 +199,7 @@ def test_files_that_hold_no_arrays_are_refused(tmp_path, make, message):
 def test_random_inputs_cover_each_type_and_indices_are_0():
     types = ("int8", "bool", "int32", "float32")
     tensors = [Tensor("t", (1000,), dtype, 1.0, 0) for dtype in types]
-    tensors[2] = Tensor("t", (1000,), "int32")  # no scale: not a number
+    tensors[2] = Tensor("t", (1000,), "int32")  # an index, as it has no scale
     tensors.append(Tensor("t", (1000,), "int32", 1.0, 0))
     whole, truth, indices, real, numbers = arrays.random_inputs(tensors)
     assert real.dtype == np.float32 and -1 <= real.min() < -0.9 and 0.9 < real.max() <= 1

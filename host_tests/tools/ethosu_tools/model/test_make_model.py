@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The project's own models: reproducible, with meaningful outputs."""
+"""The project's own models are reproducible, and have meaningful outputs."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_the_output_follows_the_input(name):
 
 
 def test_the_command_writes_every_model(tmp_path):
-    """The same seed makes the same bytes."""
+    """The command writes every model with the same bytes each time."""
     make_model.main([str(tmp_path)])
     assert {path.stem: path.read_bytes() for path in tmp_path.iterdir()} == {
         name: make() for name, make in MODELS.items()

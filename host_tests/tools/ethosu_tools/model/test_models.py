@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reading and compiling models: correct figures for good files, one sentence for bad ones."""
+"""Good models are read and compiled with correct figures; bad ones give one sentence."""
 
 import re
 import struct
@@ -57,7 +57,7 @@ def test_memory_modes_of_a_u85(small_models, tmp_path, mode):
 def test_a_configuration_file_in_a_folder_is_found(
     ethosu, small_models, tmp_path, monkeypatch, how
 ):
-    """Vela itself takes FOLDER/FILE for one of its own files."""
+    """A configuration file in a folder is found, which Vela would take for one of its own."""
     monkeypatch.chdir(tmp_path)
     Path("config").mkdir()
     Path("config/my.ini").write_text(
@@ -158,14 +158,14 @@ def test_model_cut_anywhere_is_read_or_refused(small_models, compiled, tmp_path)
     for size in range(8, len(data), len(data) // 200):
         path.write_bytes(data[:size])
         try:
-            assert tflite.describe(path) == whole  # only what nobody points to was cut off
+            assert tflite.describe(path) == whole  # only unreferenced bytes were cut off
         except InputError:
             refused += 1
     assert refused > 150
 
 
 def test_operators_and_types_have_tensorflows_names():
-    """Those that no kernel here computes, too: a number would say nothing to a user.
+    """All operators and types are shown by TensorFlow's names, not by numbers.
 
     LiteRT 1.2.0 does not have all types of 2.3.0.
     """
@@ -180,7 +180,7 @@ def test_operators_and_types_have_tensorflows_names():
 
 
 def test_a_name_is_one_word_of_a_text(tmp_path):
-    """With a newline in it, it could say something in the place of the tools."""
+    """A name is printed as one word; with a newline, it could fake a message of the tools."""
     main = Graph("main")
     x, y = (main.tensor(f"{name}\nresult: exact", (4, 4), "int8", 0.5) for name in "xy")
     main.operator("RESHAPE", [x], [y], "ReshapeOptions", newShape=[4, 4])
@@ -211,7 +211,7 @@ def test_a_type_that_is_no_number_is_named():
     ],
 )
 def test_a_model_of_another_accelerator_is_named(fails, tmp_path, name, whose):
-    """Compiling it, as an uncompiled one, would be the wrong advice."""
+    """A model for another accelerator is named; the advice to compile it would be wrong."""
     main = Graph("main")
     x, y = (main.tensor(each, (4, 4), "int8", 0.5) for each in "xy")
     main.operator(name, [x], [y])
@@ -223,7 +223,7 @@ def test_a_model_of_another_accelerator_is_named(fails, tmp_path, name, whose):
 
 
 def test_random_inputs_are_where_the_operator_is_defined(ethosu, tmp_path):
-    """TFLite's RSQRT raises for values that are not positive, and its DIV by 0 ends the process."""
+    """Random inputs are positive where needed: TFLite's RSQRT raises, and DIV by 0 crashes."""
     main = Graph("main")
     x = main.tensor("x", (1, 64), "int8", 0.02, -10)
     y = main.tensor("y", (1, 64), "int8", 0.05, -128)

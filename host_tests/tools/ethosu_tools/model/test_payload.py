@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Driver payloads: COP1 and COP2 are equivalent, malformed ones give one sentence."""
+"""COP1 and COP2 payloads are equivalent; malformed ones give one sentence."""
 
 import pytest
 from ethosu_tools.base.errors import InputError
@@ -15,7 +15,7 @@ FORMS = {
 
 @pytest.fixture(scope="module")
 def payloads(small_models, tmp_path_factory):
-    """Payloads of one model for a U85, by format; only their regions differ."""
+    """Return payloads of a model for a U85, by format; only their regions differ."""
     folder = tmp_path_factory.mktemp("payloads")
 
     def content(form):

@@ -27,7 +27,7 @@ def _digest(data):
 
 @contextmanager
 def counting(monkeypatch):
-    """Yields counters of the files opened, and of the contents described, by hash."""
+    """Yield counters of opened files, and of described contents by hash."""
     global _opened
     opened, described, real = Counter(), Counter(), reader.Reader.__init__
     _opened = []
@@ -43,9 +43,9 @@ def counting(monkeypatch):
     _opened = None
 
 
-# A worker of `validate` describes the bytes that it was sent.
+# Workers of `validate` describe the bytes that they receive, too.
 DESCRIBED_TWICE = "validate"
-# It compiles the model for all boards, and some get the same bytes.
+# `check` compiles for all boards, and some get equal bytes.
 COMPILES_FOR_ALL = "check SOURCE"
 COMMANDS = [
     "inspect MODEL",

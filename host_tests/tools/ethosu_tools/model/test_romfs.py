@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ROM file systems: every file can be found, and is aligned to 16 bytes."""
+"""Every file of a ROM file system can be found, and is aligned to 16 bytes."""
 
 import os
 import random
@@ -19,7 +19,7 @@ def number(data, at):
 
 
 def parse(data, at, end):
-    """Files of an image, found as MicroPython does: path -> (place, content)."""
+    """Find an image's files as MicroPython does: path -> (place, content)."""
     files = {}
     while at < end:
         kind, at = number(data, at)
@@ -105,7 +105,7 @@ def test_file_that_is_no_image_is_refused(tmp_path):
 
 @pytest.mark.parametrize("target", [".", "../folder"])
 def test_links_that_lead_into_themselves_are_refused(tmp_path, target):
-    """Two of them would be followed 2^40 times before Linux refuses."""
+    """Links to their own folder are refused: two would be followed 2^40 times."""
     folder = tmp_path / "folder"
     folder.mkdir()
     for name in ("a", "b"):
@@ -121,7 +121,7 @@ def test_name_that_is_not_utf_8_is_one_error(tmp_path):
 
 
 def test_files_of_a_flash_dump_are_found_without_its_erased_end():
-    """A dump is as long as the flash; erased bytes would be an endless number."""
+    """Files of a flash dump are found; its erased end would be an endless number."""
     image = romfs.build({"a.bin": bytes(10), "b": {"c.bin": bytes(20)}})
     expected = {"a.bin": 10, "b/c.bin": 20}
     assert romfs.sizes(image) == romfs.sizes(image + b"\xff" * (1 << 24)) == expected

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Random models of one FULLY_CONNECTED operator, of all types that TFLite has for integers.
+"""Makes random models of one FULLY_CONNECTED operator, of all integer types of TFLite.
 
-All numbers are the same on every machine: nothing is rounded by a mathematical library.
+Numbers are equal on every machine, because no mathematical library rounds them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ethosu_tools.model.tflite.writer import Graph, schema, write
 
 KINDS = ("int8", "int8 per channel", "int16", "int16 per channel", "uint8")
 BIASES = ("int32", "int64", "none", "absent")
-_SPREAD = 74  # of bytes
-_VERSION = 11  # of the operator, which has all of these
+_SPREAD = 74  # standard deviation of bytes
+_VERSION = 11  # the operator's version that has all of these types
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Dense:
 
 
 def make(seed: int) -> Dense:
-    """The kind and the type of the bias come in turn, the rest is drawn."""
+    """Make a model; kinds and types of the bias come in turn, the rest is drawn."""
     rng = np.random.default_rng(seed)
     kind = KINDS[seed % len(KINDS)]
     bias = BIASES[seed // len(KINDS) % len(BIASES)]
@@ -43,7 +43,7 @@ def make(seed: int) -> Dense:
     x = _input(graph, rng, (*rows, depth), dtype)
     weights = _weights(graph, rng, kind, (units, depth))
     unit = _scale(graph, x) * np.float32(graph.tensors[weights][0].quantization.scale)
-    computed = []  # weights or bias that come from outside
+    computed = []  # weights or bias that are inputs
     inputs = [x, weights, -1]
     spread = math.sqrt(depth) * _SPREAD * (_SPREAD if dtype != "int16" else 256 * _SPREAD)
     largest = int(spread)
@@ -100,7 +100,7 @@ def _input(graph: Graph, rng: np.random.Generator, shape: tuple[int, ...], dtype
 
 
 def _weights(graph: Graph, rng: np.random.Generator, kind: str, shape: tuple[int, int]) -> int:
-    """A constant; int8 ones may have a zero point, which TFLite ignores if there are channels."""
+    """Make constant weights; int8 may have a zero point, which TFLite ignores per channel."""
     dtype = "uint8" if kind == "uint8" else "int8"
     values = rng.integers(*_limits(dtype), shape, endpoint=True).astype(dtype)
     count = shape[0] if "channel" in kind else 1
@@ -112,5 +112,5 @@ def _weights(graph: Graph, rng: np.random.Generator, kind: str, shape: tuple[int
 
 
 def _draw(rng: np.random.Generator, low: int, high: int) -> float:
-    """A number between two powers of 2."""
+    """Draw a number between two powers of 2."""
     return math.ldexp(rng.uniform(1, 2), int(rng.integers(low, high)))

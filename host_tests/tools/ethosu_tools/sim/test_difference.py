@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The one comparison of arrays."""
+"""Tests the comparison of arrays."""
 
 import math
 from dataclasses import replace
@@ -47,7 +47,7 @@ def test_values_are_compared_with_their_distance(ours, theirs, kind, differing, 
     ],
 )
 def test_only_arrays_of_one_kind_are_comparable(found, expected, said):
-    """Count, shape and type are checked before any value, and nothing is broadcast."""
+    """Arrays of another count, shape or type are refused, and nothing is broadcast."""
     for tolerance in (None, EXECUTORCH):
         with pytest.raises(InputError, match=said):
             Difference.of(found, expected, tolerance=tolerance)

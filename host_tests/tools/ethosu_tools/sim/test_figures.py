@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rules that commands and web page share give the same on CPython and on MicroPython."""
+"""Rules that commands and web page share give equal results on CPython and MicroPython."""
 
 import random
 from pathlib import Path
@@ -7,12 +7,12 @@ from pathlib import Path
 from ethosu_tools.sim import figures
 
 NPUS = ("ethos-u55-128", "ethos-u55-256", "ethos-u85-256")
-# Sizes on both sides of each other, and the limits.
+# Sizes below and above each other, and the limits.
 SIZES = (0, 1, 999, 1000, 65_536, 1_048_576, 70_000_000)
 
 
 def calls(seed, count):
-    """Names of functions with arguments, as the page sends them."""
+    """Return names of functions with arguments, as the page sends them."""
     choice = random.Random(seed)
     size = lambda: choice.choice(SIZES)  # noqa: E731
     for _ in range(count):
@@ -39,7 +39,7 @@ def calls(seed, count):
 
 
 def rounded(value):
-    """Without the last digit of fractions, which MicroPython prints less exactly."""
+    """Round off the last digit of fractions, which MicroPython prints less exactly."""
     if isinstance(value, dict):
         return {name: rounded(each) for name, each in value.items()}
     return float(f"{value:.14g}") if isinstance(value, float) else value
@@ -49,7 +49,7 @@ def test_micropython_gives_the_same_numbers_and_words(board):
     made = list(calls(1, 60))
     board.exec(Path(figures.__file__).read_text())
     found = []
-    for at in range(0, len(made), 50):  # of a program that a board can hold
+    for at in range(0, len(made), 50):  # a program of this size fits a board
         part = made[at : at + 50]
         found += board.ask(
             f"_answer = [globals()[name](*arguments) for name, arguments in {part!r}]"

@@ -38,7 +38,7 @@ def save(net, output, path):
 
 @pytest.fixture(scope="module")
 def too_large(tmp_path_factory):
-    """Models whose arena and whose file are too large for a board of 2 MB of heap, 0.9 of /rom."""
+    """Return models whose arena or file is too large for 2 MB of heap and 0.9 MB of /rom."""
     folder, wide, heavy = (
         tmp_path_factory.mktemp("large"),
         *(make_model.Net(name, 1) for name in ("wide", "heavy")),
@@ -59,7 +59,7 @@ def test_the_heap_is_that_of_the_image(name):
 
 
 def test_the_heap_available_is_that_of_the_interpreter(machine):
-    """It is never more, and at most 1 % less."""
+    """The computed heap is never more than the interpreter's, and at most 1 % less."""
     room = fit.room_of(machine.board)
     with Board(machine.port) as board:
         board.soft_reset()
@@ -134,7 +134,7 @@ def test_needs_that_cannot_be_are_refused(change):
 
 
 def test_streams_that_share_constants_need_them_once(tmp_path, compiled):
-    """The file is not rewritten, and the bound of the latency counts them once, too."""
+    """Constants that streams share count once in size and latency; the file is unchanged."""
     shared = 0
     for name in mixed_models.MODELS:
         source = with_cpu_operators(name, tmp_path)
@@ -157,7 +157,7 @@ def test_streams_that_share_constants_need_them_once(tmp_path, compiled):
 
 
 def test_weights_in_the_heap_take_their_bytes_of_it(ethosu, too_large):
-    """`bigw`: 1 MB of weights beside 1 MB of heap fits in flash, and is not proposed for SRAM."""
+    """Weights in the heap count there: 1 MB beside 1 MB of heap is not proposed for SRAM."""
     words = "check", too_large["file"], "--board", "NUMAKER_M55M1", "--json"
     found = [json.loads(ethosu(*words, *more)[1]) for more in ((), ("--weights", "SRAM"))]
     in_flash, in_heap = (each["boards"][0] for each in found)
@@ -173,7 +173,7 @@ def test_weights_in_the_heap_take_their_bytes_of_it(ethosu, too_large):
 
 
 def test_what_is_reserved_is_not_for_the_model():
-    """The messages give the board's heap, and the part of it that is reserved."""
+    """Reserved heap is not for the model; messages give the heap and the reserved part."""
     room = fit.Room("a board", (), 1000, None, reserve=300)
     assert not fit.check(need_of(None, 700, 1), room).short
     found = fit.check(need_of(None, 701, 1), room)
@@ -187,7 +187,7 @@ def test_what_is_reserved_is_not_for_the_model():
 
 
 def test_fast_scratch_is_in_fast_memory_where_the_npu_has_it():
-    """The runtime then leaves it out of the arena: FAST of host_tests/.../run_model.c."""
+    """Fast scratch in the NPU's fast memory is not a part of the arena, as in the runtime."""
     npu = "ethos-u85-256"
     need = need_of(npu, 1000, 1, fast=400)
     room = fit.Room("a board", (npu, "ethos-u55-128"), 600, None, {npu: 400})
@@ -244,7 +244,7 @@ def with_cpu_operators(name, folder):
 
 @pytest.fixture(scope="module")
 def expanding(tmp_path_factory):
-    """A model whose arena is several times smaller if its layers are computed in stripes."""
+    """Make a model whose arena is several times smaller if layers are computed in stripes."""
     net = make_model.Net("expanding", 1)
     x = net.conv(net.input((1, 64, 64, 8)), 64, (1, 1))
     x = net.conv(net.depthwise(x, (3, 3)), 8, (1, 1))
@@ -253,7 +253,7 @@ def expanding(tmp_path_factory):
 
 
 def test_the_remedies_of_compile_were_tried(ethosu, expanding, tmp_path):
-    """To the byte: following them works, with one byte less they are not offered."""
+    """Remedies were tried: following them works, and with a byte less they are not offered."""
     output = tmp_path / "out.tflite"
     words = "compile", expanding, "--board", HE, "-o", output
     size = "--vela=--optimise Size"
@@ -279,7 +279,7 @@ def test_the_remedies_of_compile_were_tried(ethosu, expanding, tmp_path):
 
 
 def test_another_npu_and_a_smaller_file_are_tried():
-    """Each change that the board allows, once; what Vela rejects is left out."""
+    """Each change that the board allows is tried once; those Vela rejects are omitted."""
 
     def make(change):
         if change.mode == "Dedicated_Sram":
@@ -311,7 +311,7 @@ def test_what_cannot_be_reserved_is_refused(ethosu, small_models, tmp_path):
 
 
 def test_the_estimate_plans_operators_of_the_cpu(ethosu, tmp_path):
-    """Their scratch and state have no place in Vela's output."""
+    """Scratch and state of CPU operators, which Vela's output lacks, are in the estimate."""
     for name in ("svdf", "detection"):
         code, _, err = ethosu("profile", with_cpu_operators(name, tmp_path), "--board", HE)
         assert code == 0, err
@@ -328,7 +328,7 @@ def rom_of(machine):
 
 
 def test_a_model_that_fits_loads_beside_what_is_reserved(machine, compiled, expanding):
-    """The board's heap holds both, but for 4 KB that are not in one piece, and not much more."""
+    """A fitting model loads beside reserved heap, of which at most 4 KB are fragmented."""
     model, room = compiled(expanding), fit.room_of(machine.board)
     need = Need.of(model)
     machine.memory.write(machine.romfs.start, romfs.build({"m.tflite": model.read_bytes()}))
@@ -359,7 +359,7 @@ REFUSED = {
 def test_deploy_refuses_what_the_board_would(
     ethosu, machine, small_models, compiled, tmp_path, what
 ):
-    """With exit code 3, and before it writes anything."""
+    """deploy refuses what the board would, with exit code 3, and writes nothing."""
     source, folder = small_models["small_cnn"], tmp_path / "files"
     (folder / "models").mkdir(parents=True)
     if what == "arena":
@@ -393,7 +393,7 @@ def test_deploy_takes_what_the_board_runs_and_files_of_any_kind(
 
 
 def test_the_deploy_itself_checks_the_room_in_rom(monkeypatch):
-    """It checks all files together, even with --force."""
+    """The deploy itself checks that all files together fit, even with --force."""
     monkeypatch.setattr(deploy, "free_room", lambda _: fit.Room("a board", (), 1000, 2000))
     need = need_of(None, 1000, 2001)
     assert [*deploy._check_board(None, {"m": need}, force=False)] == []
@@ -410,7 +410,7 @@ def test_a_firmware_without_our_module_is_not_queried(small_models, compiled, mo
 
 
 def test_the_file_names_its_board(ethosu, small_models, tmp_path, monkeypatch):
-    """Each command uses that board, unless one is named; else the same default."""
+    """Each command uses the board that the file names, unless an option names another."""
     source, model = small_models["small_cnn"], tmp_path / "out.tflite"
     assert ethosu("compile", source, "--board", HE, "-o", model)[0] == 0
     code, out, err = ethosu("profile", model, "--json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The latency: systems, intervals, bounds; and the points that it is checked against."""
+"""Tests latency: systems, intervals, bounds, and the points to compare with."""
 
 import csv
 import dataclasses
@@ -199,7 +199,7 @@ def test_instructions_of_the_cpu_are_counted(ethosu, tmp_path):
 
 
 def test_a_part_that_cannot_be_counted_is_no_zero(ethosu, tmp_path, monkeypatch):
-    """Without firmware, for instance."""
+    """A part that cannot be counted, for example without firmware, is not shown as zero."""
     path = tmp_path / "float_io.tflite"
     path.write_bytes(mixed_models.MODELS["float_io"].make())
 
@@ -212,7 +212,7 @@ def test_a_part_that_cannot_be_counted_is_no_zero(ethosu, tmp_path, monkeypatch)
 
 
 def test_instructions_are_counted_with_valid_indices(ethosu, tmp_path):
-    """GATHER stops the inference at an index outside its tensor, so inputs are filled."""
+    """Instructions are counted with valid indices, because GATHER would stop at others."""
     path = tmp_path / "attention.tflite"
     path.write_bytes(mixed_models.MODELS["attention"].make())
     code, out, _ = ethosu("check", path, "--board", "MPS3_AN547", "--json")
@@ -220,7 +220,7 @@ def test_instructions_are_counted_with_valid_indices(ethosu, tmp_path):
 
 
 def test_possible_improvements_are_listed(ethosu, shared_models):
-    """They are faster memory for the weights, also with unchecked speeds, and a larger NPU."""
+    """Faster memory for weights, also if unchecked, and a larger NPU are proposed."""
     code, out, _ = ethosu("check", shared_models / "ad01_int8.tflite", "--board", "NUMAKER_M55M1")
     said = "faster on NUMAKER_M55M1: 0."
     assert code == 0 and said in out and "with the weights in SRAM (--weights SRAM; on the" in out
@@ -256,7 +256,7 @@ def test_a_latency_that_cannot_be_is_refused(small_cnn, change):
 
 
 def test_chips_and_other_memories_have_rows_too(ethosu, small_cnn, small_models):
-    """Those with this NPU, if the file is compiled; a chip's heap is unknown."""
+    """Chips with a compiled file's NPU, and other memories, have rows, too, without heap."""
     code, out, _ = ethosu("check", small_cnn, "--chips", "--json")
     rows = json.loads(out)["boards"]
     expected = [system for system in systems.every() if system.npu == "ethos-u55-128"]
@@ -330,7 +330,7 @@ def test_the_points_are_plausible():
 
 
 def test_the_estimate_is_as_near_as_is_promised(shared_models):
-    """The points of Renesas' chip; lab/silicon.py has the others, with external models."""
+    """Estimates for Renesas' chip are within limits; lab/silicon.py has other points."""
     results = []
     for point in points.published():
         model = points.find_model(point, [shared_models])
@@ -357,7 +357,7 @@ def test_a_model_is_found_by_its_hash_as_a_file_or_as_c_text(tmp_path):
 
 
 def yolov1_96() -> bytes:
-    """uNPU-Bench's network, with random weights; (channels, kernel), "pool" for a max pool."""
+    """Make uNPU-Bench's network with random weights; (channels, kernel), "pool" for max pool."""
     net = Net("yolov1_96", 96)
     x = net.input((1, 96, 96, 3))
     wide, narrow = (32, 3), (16, 1)
@@ -371,7 +371,7 @@ def yolov1_96() -> bytes:
     return net.finish(net.conv(x, 12, (1, 1), activation=NONE))
 
 
-# What docs/latency.md says of a measurement of 2.2 ms: estimate, lower bound.
+# Estimate and lower bound of docs/latency.md for a measurement of 2.2 ms.
 BLIND = {
     ("Size", "SRAM"): (1.855, 1.854),
     ("Performance", "SRAM"): (1.636, 1.636),
@@ -382,7 +382,7 @@ BLIND = {
 
 @pytest.mark.parametrize(("optimise", "weights"), BLIND)
 def test_the_blind_point_is_not_below_the_bound(optimise, weights):
-    """The published sum of MACs: convolutions, 4 a pooled value, and 12 x 12 x 12 copies."""
+    """The blind point is above the bound; MACs add up to the published sum."""
     model = ModelFile(yolov1_96(), name="yolov1_96.tflite")
     usual = systems.find("GROVE_VISION_AI_V2")
     options = ["--optimise", optimise]
@@ -391,7 +391,7 @@ def test_the_blind_point_is_not_below_the_bound(optimise, weights):
     assert (round(found.milliseconds, 3), round(found.low_ms, 3)) == BLIND[optimise, weights]
     point = boards.blind_point(usual.name)
     assert found.high_ms is None and found.low_ms < point.measured_ms
-    if (optimise, weights) == ("Size", point.weights):  # the most probable of them
+    if (optimise, weights) == ("Size", point.weights):  # the most probable one
         assert (point.estimated_ms, point.low_ms) == BLIND[optimise, weights]
     convolutions = sum(row.macs for row in found.layers)
     pooled = 48 * 48 * 16 + 24 * 24 * 16 + 12 * 12 * 32
@@ -406,7 +406,7 @@ def test_the_boards_blind_point_is_shown(ethosu, small_models, name):
         code, out, _ = ethosu(*command)
         said = "YOLOv1 at 96 x 96, weights in SRAM, took 2.2 ms and 225 uJ on this chip; the"
         assert code == 0 and (said in out) == bool(point)
-        if point and command[0] == "check":  # nobody takes it for a measurement of small_cnn
+        if point and command[0] == "check":  # shown as another model's
             assert f"\nfor scale: {said}" in out
         data = json.loads(ethosu(*command, "--json")[1])
         shown = data["boards"][0] if command[0] == "boards" else data

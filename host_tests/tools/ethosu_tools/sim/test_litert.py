@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Both releases of LiteRT compute the same reference: 1.2.0 as it is, 2.3.0 with other operators.
+"""LiteRT 1.2.0, and 2.3.0 with some operators replaced, compute the same reference.
 
-Most tests take the release that is installed. On 1.2.0, they compare a model before and after the
-change; on 2.3.0, with results of 1.2.0 that are written down here, or with NumPy's. At night 2.3.0
-is installed beside 1.2.0, and both compute the same models.
+Most tests use the installed release. On 1.2.0, they compare a model before and after the change; on
+2.3.0, with recorded results of 1.2.0, or with NumPy's. At night, 2.3.0 is installed beside 1.2.0,
+and both compute the same models.
 """
 
 import hashlib
@@ -35,13 +35,13 @@ from host_tests.modules.ethosu.runtime.kernels.runner import clear_rest
 from . import dense_graphs
 
 FIRST, LATER = litert.RELEASES
-# Of the results of LiteRT 1.2.0, by SHA-256.
+# SHA-256 of the results of LiteRT 1.2.0.
 DENSE = "1c85c6e0145b1c15676b690267a41b62a840e7b0fc819204d17b4bc064236075"
 INT32, INT64 = schema.TensorType.INT32, schema.TensorType.INT64
 
 
 def changed(model):
-    """The model for the later release, which the first one must compute in the same way."""
+    """Return the model for the later release, which the first one must compute equally."""
     return rewritten(model, later=True)
 
 
@@ -51,7 +51,7 @@ def outputs(model, feeds, **options):
 
 
 def as_it_is(model, feeds, kernels=REFERENCE):
-    """The outputs of a model that gets no more changes."""
+    """Return the outputs of a model without further changes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(litert, "rewritten", lambda model, later: model)
         interpreter = litert.Interpreter(model, kernels)
@@ -59,7 +59,7 @@ def as_it_is(model, feeds, kernels=REFERENCE):
 
 
 def both(model, feeds, kernels=REFERENCE):
-    """The reference's outputs; if 1.2.0 is installed, also of the model for the later release."""
+    """Return the reference's outputs; on 1.2.0, check the model for the later release, too."""
     yield outputs(model, feeds, kernels=kernels)
     if litert.installed() == FIRST:
         yield as_it_is(changed(model), feeds, kernels)
@@ -72,7 +72,7 @@ def same(one, other):
 
 
 def test_fully_connected_layers_are_the_first_releases():
-    """The last ones show that two scales are multiplied in single precision."""
+    """Fully connected layers equal 1.2.0's; the last ones need a single-precision product."""
     drawn = [dense_graphs.make(seed) for seed in (*range(100), 542, 1742, 2582, 2852)]
     assert len({dense.kind for dense in drawn}) == 17
     for results in zip(*(both(each.model, each.feeds) for each in drawn), strict=True):
@@ -82,12 +82,12 @@ def test_fully_connected_layers_are_the_first_releases():
 
 
 def kinds(model):
-    """The operators of each graph."""
+    """Return the operators of each graph."""
     return [[each.name for each in graph.operators] for graph in ModelFile(model).graphs]
 
 
 def operator(kind, inputs, output, options, **fields):
-    """A model of one operator; inputs and output: name, shape, type and scale."""
+    """Make a model of one operator; inputs and output: name, shape, type and scale."""
     graph = Graph("main")
     graph.inputs = [graph.tensor(*each) for each in inputs]
     graph.outputs = [graph.tensor(*output)]
@@ -139,7 +139,7 @@ def test_int16_numbers_are_equal_without_their_scales(scales, shape):
 
 
 def biased(kind, bias_type, dtype="int32"):
-    """A layer of int16 with a bias, and the type of it that the options name."""
+    """Make a layer of int16 with a bias; the options name `bias_type`."""
     random = np.random.default_rng(3)
     graph = Graph("main")
     shape, filters = ((2, 8), (4, 8)) if kind == "FULLY_CONNECTED" else ((1, 3, 3, 8), (4, 1, 1, 8))
@@ -162,7 +162,7 @@ def biased(kind, bias_type, dtype="int32"):
 
 @pytest.mark.parametrize("kind", ["FULLY_CONNECTED", "CONV_2D", "TRANSPOSE_CONV"])
 def test_an_int32_bias_that_is_not_named_is_read_as_int32(kind):
-    """LiteRT itself reads 8 bytes of each number, the last ones past the end."""
+    """An int32 bias without a named type is int32; LiteRT would read int64, past the end."""
     (model, feed), (named, _) = biased(kind, 0), biased(kind, INT32)
     wanted = outputs(named, [feed])
     assert all(same(found, wanted) for found in both(model, [feed]))
@@ -172,7 +172,7 @@ def test_an_int32_bias_that_is_not_named_is_read_as_int32(kind):
 
 
 def every_tensor(model, feeds, numbers):
-    """The values of a model whose tensors are kept."""
+    """Return the values of a model whose tensors are kept."""
     oracle = Oracle(model, keep=True)
     for feed in feeds:
         oracle.step(feed)
@@ -193,7 +193,7 @@ def test_numbers_of_tensors_and_states_stay(name):
 
 
 def branches():
-    """IF, with two layers in each branch."""
+    """Make IF with two layers in each branch."""
     main, then, other = (Graph(name) for name in ("main", "then", "other"))
     for graph, factor in ((then, 3), (other, -5)):
         x = graph.tensor("x", (2, 4), "int8", 0.5)
@@ -271,11 +271,11 @@ Path(sys.argv[2]).write_bytes(pickle.dumps(results))
 
 @pytest.fixture(scope="module")
 def later(tmp_path_factory):
-    """The later release of LiteRT."""
+    """Return the later release of LiteRT."""
     if litert.installed() != FIRST:
         pytest.fail(f"this test compares {LATER} with {FIRST}, which this Python does not have")
     folder = tmp_path_factory.mktemp("later")
-    # The lock has it for Python 3.13, with the hashes of all its wheels.
+    # The lock has this release for Python 3.13, with hashes of all wheels.
     (hashes,) = re.findall(
         rf"^ai-edge-litert=={LATER} ; .*\\\n((?: +--hash=.*\n)+)",
         (sharing.REPO / "requirements.lock").read_text(),
@@ -303,7 +303,7 @@ def by(child, model, feeds, kernels=REFERENCE):
 
 
 def compare(later, drawn):
-    """Count the models that both compute, and those that differ; the first must run most."""
+    """Count models that both compute, and that differ; the first must run most models."""
     tally, wrong = Counter(), []
     for name, model, feeds, kernels, *ends in drawn:
         try:
@@ -376,7 +376,7 @@ def test_models_are_equal(later, shared_models):
 
 @pytest.mark.slow
 def test_without_the_change_layers_would_differ(later, tmp_path):
-    """Else the comparisons above would show nothing."""
+    """Without the change, layers differ, which shows that the comparisons can fail."""
     drawn = [dense_graphs.make(seed) for seed in range(100)]
     given = tmp_path / "drawn"
     given.write_bytes(pickle.dumps([(each.model, each.feeds) for each in drawn]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A closer look at an inference on the simulator: operations, feature maps, traffic."""
+"""Tests observing an inference on the simulator: operations, feature maps, traffic."""
 
 import itertools
 
@@ -14,7 +14,7 @@ from ethosu_tools.sim.trace import traffic
 
 @pytest.fixture
 def small_cnn(compiled, small_models):
-    """The compiled model on the simulator, inputs, and the reference with all its tensors."""
+    """Return the model on the simulator, inputs, and the reference with all tensors."""
     source = small_models["small_cnn"]
     with Simulation(compiled(source)) as simulation:
         inputs = arrays.random_inputs(simulation.inputs)

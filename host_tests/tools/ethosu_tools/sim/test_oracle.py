@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The external reference: its results, state and errors."""
+"""Tests the external reference: results, state and errors."""
 
 import numpy as np
 import pytest

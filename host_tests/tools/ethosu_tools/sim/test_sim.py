@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The simulated NPU in this process: its C structures, lifetime and results."""
+"""Tests the simulated NPU in this process: C structures, lifetime and results."""
 
 import subprocess
 
@@ -12,7 +12,7 @@ from ethosu_tools.sim.simulation import NPU_COUNT, Simulation
 
 from host_tests.kit import sharing
 
-# One of each kind: with pointers, aligned bytes, a text, 64-bit fields, an array.
+# One structure of each kind: with pointers, aligned bytes, a text, 64-bit fields, an array.
 STRUCTURES = (
     "ethosu_model_error",
     "ethosu_model_source",
@@ -25,7 +25,7 @@ STRUCTURES = (
 
 
 def test_structures_are_those_of_the_compiler(repo, tmp_path):
-    """cffi computes the layout itself, from the headers."""
+    """cffi's layout of structures, computed from the headers, equals the compiler's."""
     layouts = {name: library.ffi().typeof(f"struct {name}") for name in STRUCTURES}
     lines = []
     expected = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The fixture of the third-party models: missing models skip with a reason, and fail where all
+"""Without third-party models, their fixture skips tests with a reason, or fails them where all
 tests have to run."""
 
 import pytest
@@ -9,7 +9,7 @@ from host_tests.kit import fixtures
 
 @pytest.fixture
 def models(tmp_path, monkeypatch):
-    """The fixture's function, for a tree without models; the folder where they would be."""
+    """Return the fixture's function for a tree without models, and the models' folder."""
     monkeypatch.setattr(fixtures, "REPO", tmp_path / "tree")
     monkeypatch.delenv("CI", raising=False)
     return fixtures.shared_models._get_wrapped_function(), tmp_path / "shared/models"

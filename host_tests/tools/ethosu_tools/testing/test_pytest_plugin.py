@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pytest plugin in a user's project: `board` without any set-up, ports, and pools."""
+"""Tests the pytest plugin in a user's project: `board` without set-up, ports, and pools."""
 
 import contextlib
 import os
@@ -31,9 +31,9 @@ def test_npu_is_the_one_asked_for(board, board_npu):
 
 
 def processes_with(variable):
-    """Command lines of the processes that have a variable in their environment.
+    """Return command lines of processes that have a variable in their environment.
 
-    Except Python's resource tracker, which pytest-embedded uses: it ends shortly after its parent.
+    Python's resource tracker of pytest-embedded, which ends after its parent, is omitted.
     """
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -75,7 +75,7 @@ class UsersPytest:
         assert not self.locks.exists() or not [*self.locks.iterdir()]
 
     def cases(self):
-        """Test cases of the report r.xml, by file and test."""
+        """Read the test cases of the report r.xml, by file and test."""
         report = ElementTree.parse(self.folder / "r.xml")
         return {(each.get("classname"), each.get("name")): each for each in report.iter("testcase")}
 
@@ -96,7 +96,7 @@ def machine():
 
 @pytest.fixture
 def victim():
-    """A board that the test breaks."""
+    """Return a board that the test breaks."""
     with qemu.Machine(emulated(npu="ethos-u55-64")) as machine:
         yield machine
 
@@ -108,7 +108,7 @@ def test_board_is_emulated_by_default(users_pytest):
 
 @pytest.mark.parametrize(("option", "workers"), [("--ethosu-port", "2"), ("--port", "auto")])
 def test_same_tests_run_on_a_port(users_pytest, machine, option, workers):
-    """With one worker: two would access the board at the same time."""
+    """The same tests run on a port, with one worker, since two would disturb each other."""
     options = [f"{option}={machine.port}", "--npu", "ethos-u55-64", "-n", workers]
     code, out = users_pytest(*options)
     assert "3 passed" in out and code == 0, out
@@ -121,7 +121,7 @@ def test_a_missing_port_fails_with_its_name(users_pytest):
 
 
 def test_port_that_pytest_takes_for_its_root_folder_is_refused(users_pytest, machine):
-    """It determines that folder before it loads plugins; otherwise /dev/pts would be the root."""
+    """A port that pytest takes for a path of tests is refused: /dev/pts would be the root."""
     for words in (["--ethosu-port"], ["test_mine.py", "--port"]):
         code, out = users_pytest(*words, machine.port)
         assert code == 4 and f"write {words[-1]}={machine.port}" in out, out
@@ -238,7 +238,7 @@ def test_pool_files_are_checked(tmp_path, text, words):
 
 
 def test_the_pool_of_the_readme_is_one(tmp_path):
-    """It has each entry that there is."""
+    """The README's pool is valid, and has an entry of each kind."""
     (block,) = [each for each in pages.blocks("tools/ethosu_tools/README.md")
                 if each.language == "toml"]  # fmt: skip
     (tmp_path / "pool.toml").write_text(block.text)
@@ -255,7 +255,7 @@ def test_two(board):
     assert board.eval("1") == 1
 """
 KILLED = "board.machine.process.kill(); board.exec('1')"
-# It sleeps: a busy one would run through all time-outs of a recovery.
+# This board sleeps: a busy one would run through all time-outs of a recovery.
 HUNG = (
     "board.exec('import micropython, time; micropython.kbd_intr(-1)\\n"
     "while 1: time.sleep(9)', timeout=1)"
@@ -290,7 +290,7 @@ def test_an_unplugged_port_is_set_aside_and_reported(users_pytest, victim, monke
 
 
 def test_what_an_excluded_board_sent_is_shown_once(monkeypatch):
-    """In the failure of a test, else in the summary at the end."""
+    """An excluded board's output is shown once: in a test's failure, else in the summary."""
 
     def take(place, npu):
         raise BoardTimeoutError(f"{place.port} is silent; it sent: noise")
@@ -357,7 +357,7 @@ def test_three(boards):
 
 
 def test_emulated_boards_of_a_pool_are_like_real_ones(users_pytest):
-    """Each has one user at a time; a board with the NPU is preferred to one that needs another."""
+    """A pool's emulated boards have one user at a time; one with the NPU is preferred."""
     file = users_pytest.folder / "pool.toml"
     file.write_text(EMULATED_POOL)
     options = ["--ethosu-pool", file, "--junitxml=r.xml", "-rs", "test_mine.py"]
@@ -446,18 +446,18 @@ def test_predict(board):
 
 @pytest.fixture(scope="module")
 def models(small_models, compiled):
-    """Tests that run models on the board."""
+    """Write tests that run models on the board."""
     first, second = (str(compiled(small_models[name])) for name in ("small_cnn", "small_streaming"))
     predicting = PREDICTING.format(first=first, second=second)
     return {"both": BOTH.format(model=first), "predicting": predicting}
 
 
-# How a test case that did not pass is reported.
+# Elements of a report for test cases that did not pass.
 KINDS = ("failure", "error", "skipped")
 
 
 def run_together(folder, *options, **tests):
-    """The output, and the test cases by file and test."""
+    """Run files together; returns the output, and the test cases by file and test."""
     run = UsersPytest(folder)
     _, out = run("--junitxml=r.xml", *options, tests=tests)
     run.close()
@@ -466,7 +466,7 @@ def run_together(folder, *options, **tests):
 
 @pytest.fixture(scope="module")
 def on_qemu(tmp_path_factory, models):
-    """One run of several files on an emulated board; the tests below check its report of each."""
+    """Run several files on an emulated board once; the tests below check the report."""
     killed, hung = TWO.format(fault=KILLED), TWO.format(fault=HUNG)
     tests = {"failing": FAILING, "hung": hung, "killed": killed, "order": ORDER, **models}
     return run_together(tmp_path_factory.mktemp("on_qemu"), **tests)
@@ -474,14 +474,14 @@ def on_qemu(tmp_path_factory, models):
 
 @pytest.fixture(scope="module")
 def on_a_port(tmp_path_factory, models):
-    """The same with a board at a port."""
+    """Run several files on a board at a port once."""
     with qemu.Machine(emulated(npu="ethos-u55-128")) as machine:
         folder, option = tmp_path_factory.mktemp("on_a_port"), f"--port={machine.port}"
         return run_together(folder, option, failing=FAILING, both=models["both"])
 
 
 def failures(cases, file):
-    """Reports of each test of a file, by name; "" for those that passed."""
+    """Return the report of each test of a file, by name; "" if it passed."""
     return {
         name: "".join(each.text for kind in KINDS for each in case.iter(kind))
         for (where, name), case in cases.items()
@@ -534,7 +534,7 @@ def test_board_and_runner_share_a_board(request, place):
 
 @pytest.fixture(scope="module")
 def embedded(tmp_path_factory):
-    """Python of an environment with pytest-embedded and these tools."""
+    """Return the Python of an environment with pytest-embedded and these tools."""
     return sharing.python_with(tmp_path_factory.mktemp("embedded"), "pytest-embedded-serial==2.9.3")
 
 
@@ -563,7 +563,7 @@ def number(name, default):
 
 @pytest.mark.slow
 def test_sixteen_boards_run_two_hundred_tests_ten_times(users_pytest):
-    """STRESS_BOARDS, STRESS_TESTS and STRESS_ROUNDS change the size."""
+    """Boards are never shared or lost; STRESS_BOARDS, STRESS_TESTS, STRESS_ROUNDS set sizes."""
     boards, tests = number("BOARDS", 16), number("TESTS", 200)
     for _ in range(number("ROUNDS", 10)):
         code, out = users_pytest("-n", boards, tests=MANY.replace("200", str(tests)))

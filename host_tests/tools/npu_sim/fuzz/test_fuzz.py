@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The simulator's fuzz targets, for a fixed number of runs, with seeds compiled by Vela."""
+"""Runs the simulator's fuzz targets a fixed number of times, with seeds compiled by Vela."""
 
 import pytest
 

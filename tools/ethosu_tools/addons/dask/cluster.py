@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Blocks of a data set as tasks of a Dask cluster, whose workers have these tools, too."""
+"""Runs the blocks of a data set on a Dask cluster, whose workers need these tools, too."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Exports a PyTorch model with ExecuTorch; run by the Python that has it, see export.py.
+"""Exports a PyTorch model; export.py runs this program in the Python that has ExecuTorch.
 
-Imports only torch and executorch, nothing of this package. Reads its options as JSON from the
+It imports only torch and executorch, nothing of this package, reads its options as JSON from the
 first argument, and writes the program.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def read_model(torch: Any, path: Path) -> dict[str, Any]:
-    """The model, its inputs, calibration samples, and values of constant methods."""
+    """Read the model, its inputs, calibration samples, and values of constant methods."""
     if path.suffix == ".pt2":
         program = torch.export.load(str(path))
         inputs, _ = program.example_inputs or ((), {})
@@ -40,7 +40,7 @@ def read_model(torch: Any, path: Path) -> dict[str, Any]:
 
 
 def dynamic(program: Any) -> list[str]:
-    """A note on each input of an exported model whose shape may change, which the board's cannot.
+    """Note each input of an exported model with a dynamic shape, which is fixed on the board.
 
     Guards are left out of modules (check_guards=False), as ExecuTorch's own passes need it: PyTorch
     does that by itself only for callers with "executorch" in their path.
@@ -59,7 +59,7 @@ def dynamic(program: Any) -> list[str]:
 
 
 def to_channels_last(torch: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same tensors, with images in channels-last format."""
+    """Convert images among the tensors to channels-last format."""
     return tuple(
         each.to(memory_format=torch.channels_last)
         if isinstance(each, torch.Tensor) and each.dim() == 4
@@ -69,14 +69,14 @@ def to_channels_last(torch: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class State:
-    """The values of a module's buffers, to begin again with them."""
+    """The initial values of a module's buffers."""
 
     def __init__(self, model: Any) -> None:
-        """Keep the present ones."""
+        """Save the present values."""
         self._values = {name: each.detach().clone() for name, each in model.named_buffers()}
 
     def restore(self, model: Any) -> None:
-        """Give this module, or another one with the same names, these values."""
+        """Restore the values in this module, or in another one with the same names."""
         for path, module in model.named_modules():
             for own, _ in list(module.named_buffers(recurse=False)):
                 value = self._values.get(f"{path}.{own}" if path else own)
@@ -84,9 +84,9 @@ class State:
                     setattr(module, own, value.clone())
 
     def inputs(self, signature: Any) -> list[str]:
-        """The graph's names of buffers that it changes and that do not begin with zeros.
+        """Name the graph's buffers that it changes and that do not begin with zeros.
 
-        ExecuTorch leaves the values of others out of the program.
+        ExecuTorch stores no values of other buffers in the program.
         """
         changed = set(signature.buffers_to_mutate.values())
         return [
@@ -97,13 +97,13 @@ class State:
 
 
 def run(torch: Any, model: Any, samples: list[tuple[Any, ...]]) -> list[list[Any]]:
-    """The tensors that a module returns for some samples, one after the other, as arrays."""
+    """Run a module on samples, in order; returns the resulting tensors as arrays."""
     with torch.no_grad():
         return [arrays(torch, model(*sample)) for sample in samples]
 
 
 def arrays(torch: Any, values: Any) -> list[Any]:
-    """Copies of the tensors in a structure of values, as NumPy's arrays."""
+    """Copy the tensors in a structure of values to NumPy arrays."""
     found = [x for x in torch.utils._pytree.tree_leaves(values) if isinstance(x, torch.Tensor)]
     # NumPy has no bfloat16.
     found = [x.float() if x.dtype == torch.bfloat16 else x for x in found]
@@ -141,7 +141,7 @@ def is_call(node: Any, name: str) -> bool:
 
 
 def export(options: dict[str, Any]) -> None:
-    """Quantise, lower for the NPU, write the program, and what PyTorch computes for the samples."""
+    """Quantise, lower for the NPU, and write the program and PyTorch's results for the samples."""
     import numpy as np
     import torch
     from executorch.backends.arm.ethosu import EthosUCompileSpec, EthosUPartitioner
@@ -176,7 +176,7 @@ def export(options: dict[str, Any]) -> None:
     eager = run(torch, model, compared)
     state.restore(model)
     graph = torch.export.export(model, inputs).module(check_guards=False)
-    state = State(graph)  # under the names that the graph has for it
+    state = State(graph)  # under the graph's names
     exported = run(torch, graph, compared)
     state.restore(graph)
     prepared = prepare_pt2e(graph, quantizer)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares an exported program with the PyTorch model that it was made of.
+"""Compares an exported program with its PyTorch model.
 
 The exporter runs some samples, in order, through the model and through the quantised one; here the
 program runs them on the simulator.
@@ -20,12 +20,12 @@ from ...model.arrays import Array
 from ...sim.difference import Difference
 from ...sim.simulation import outputs
 
-# Samples to compare at most: enough for state to show, few enough for large models.
+# Most samples to compare: enough to reveal wrong state, few enough for large models.
 SAMPLES = 16
-# Signal-to-noise ratio of outputs below which the program is not the model that was given.
+# Outputs with a lower signal-to-noise ratio show that the program is not the given model.
 LEAST_DB = 10.0
 
-# What makes the program of the model, in order, and what to do if it loses the results.
+# Steps of the export, in order, and what to do if a step makes the results wrong.
 STEPS = {
     "exported": "torch.export.export() changes the model: keep state in buffers that are changed "
     "in place, as in self.past.copy_(x) instead of self.past = x",
@@ -71,7 +71,7 @@ def prove(program: ModelFile, samples: Path) -> dict[str, Any]:
 
 
 def _placed(column: Array, tensor: Tensor) -> list[Array]:
-    """The values of each sample in a tensor's memory order."""
+    """Arrange the values of each sample in a tensor's memory order."""
     if column.shape[1:] != tensor.sizes:
         raise InputError(
             f"{tensor.name} has shape {list(tensor.sizes)}, the PyTorch model's "
@@ -83,7 +83,7 @@ def _placed(column: Array, tensor: Tensor) -> list[Array]:
 def _compare(
     tensor: Tensor, eager: Sequence[Array], made: Mapping[str, Sequence[Array]]
 ) -> dict[str, Any]:
-    """Figures of one output: ratios of each step to eager, and exactness to the quantised model.
+    """Compare one output: the ratio of each step to eager, and exactness to the quantised model.
 
     Only real values have ratios.
     """
@@ -105,7 +105,7 @@ def _compare(
 
 
 def reason(program: ModelFile, proof: dict[str, Any]) -> str:
-    """Why a program is not the model that was given; "" if it is."""
+    """Return why a program is not the given model; "" if it is."""
     poor = [row for row in proof["outputs"] if row["snr"].get("program", math.inf) < LEAST_DB]
     if not poor:
         return ""
@@ -119,7 +119,7 @@ def reason(program: ModelFile, proof: dict[str, Any]) -> str:
 
 
 def text(proof: dict[str, Any]) -> list[str]:
-    """Lines for `ethosu compile`: each output against PyTorch's model, and its quantised one."""
+    """Format, for `ethosu compile`, how each output differs from both PyTorch models."""
     lines = []
     for row in proof["outputs"]:
         ratio = (

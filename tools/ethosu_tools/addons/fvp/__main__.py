@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`python -m ethosu_tools.addons.fvp NAME ...`: what the programs of `ethosu fvp install` run."""
+"""`python -m ethosu_tools.addons.fvp NAME ...`, run by the programs of `ethosu fvp install`."""
 
 import sys
 

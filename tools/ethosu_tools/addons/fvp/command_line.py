@@ -13,8 +13,8 @@ from ...base.ui import positive_number
 
 # The release of Arm's Fast Models whose command line this is; scripts compare the number.
 RELEASE = "11.31.28"
-# Options of the FVP for its speed, debuggers and traces, which change no result: their names, and
-# whether a value follows.
+# The FVP's options for speed, debuggers and traces, which change no result: names, and whether a
+# value follows.
 _NEEDLESS: tuple[tuple[tuple[str, ...], bool], ...] = (
     (("-Q", "--quantum"), True),
     (("-M", "--min-sync-latency"), True),
@@ -28,7 +28,7 @@ _NEEDLESS: tuple[tuple[tuple[str, ...], bool], ...] = (
     (("-D", "--allow-debug-plugin"), False),
     (("-K", "--keep-console"), False),
 )
-# Options that ask for something that a user would miss.
+# Options whose missing effect a user would notice.
 _LACKING: tuple[tuple[tuple[str, ...], str], ...] = (
     (("--plugin",), "there are no plug-ins"),
     (("--trace-plugin",), "there are no plug-ins"),
@@ -63,7 +63,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(name: str) -> argparse.ArgumentParser:
-    """The parser of a program."""
+    """Build the parser of a program."""
     parser = _Parser(
         prog=name,
         allow_abbrev=False,
@@ -108,7 +108,7 @@ def parser(name: str) -> argparse.ArgumentParser:
 
 
 def release(name: str) -> str:
-    """The version of a program; scripts compare the first number with three parts."""
+    """Return the version of a program; scripts compare the first number with three parts."""
     from importlib.metadata import version  # slow to load
 
     own = version("ethosu-tools")
@@ -116,7 +116,7 @@ def release(name: str) -> str:
 
 
 def lacking(args: argparse.Namespace) -> list[str]:
-    """A sentence about each option that has no effect."""
+    """Yield a sentence about each option that has no effect."""
     return [
         f"{names[0]} has no effect: {why}"
         for names, why in _LACKING
@@ -125,7 +125,7 @@ def lacking(args: argparse.Namespace) -> list[str]:
 
 
 def images(args: argparse.Namespace) -> list[Path]:
-    """The firmware images; UsageError if there are none."""
+    """Return the firmware images; UsageError if there are none."""
     given = [*args.application, *args.image]
     if not given and not args.data:
         raise UsageError("no firmware image: expected -a FILE")
@@ -168,7 +168,7 @@ def _unquoted(text: str) -> str:
 
 
 def read_text(path: Path) -> str:
-    """A configuration file."""
+    """Read a configuration file."""
     try:
         return path.read_text()
     except OSError as error:

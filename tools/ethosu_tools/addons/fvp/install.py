@@ -18,7 +18,7 @@ EPILOG = """\
 Each program takes the command line of the FVP of its name; --help and --list-params show what has
 an effect. They are not on PATH by themselves, so that they never hide Arm's own programs.
 """
-# The line of a program that tells ours from others.
+# This line identifies our programs.
 _MARK = "# Written by `ethosu fvp install`."
 
 
@@ -55,7 +55,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _program(name: str) -> str:
-    """A program that runs this installation of the tools, wherever it is started."""
+    """Return a program that runs this installation of the tools from any folder."""
     python = shlex.quote(sys.executable)
     return f'#!/bin/sh\n{_MARK}\nexec {python} -P -m ethosu_tools.addons.fvp {name} "$@"\n'
 

@@ -13,7 +13,7 @@ from ...boards import files
 class Model:
     """A program, and the emulated board behind it.
 
-    `board` and `machine` are the plugin's and QEMU's. `macs` is the default of `num_macs`.
+    `board` and `machine` are names of the plugin and of QEMU. `macs` is the default of `num_macs`.
     `instances` are the names of its parts in parameters. `memories`: the plugin's names of memories
     whose size parameters can change, and their default sizes in KiB. `uarts` have a terminal,
     `silent_uarts` are not emulated. `vectors` is the address of the vector table at reset.
@@ -32,7 +32,7 @@ class Model:
     vectors: int
 
     def sizes(self) -> list[int]:
-        """The numbers of MACs that its NPU can have, by the names of NPUs in the plugin."""
+        """Numbers of MACs that the NPU can have, by the plugin's names of NPUs."""
         names = re.findall(rf"{self.npu}-(\d+)\0".encode(), paths.qemu_plugin().read_bytes())
         return sorted({int(name) for name in names})
 
@@ -41,7 +41,7 @@ class Model:
 # whose images run on the FVP without parameters. UARTs 3 and 4 of MPS3 have no terminal.
 _U55 = Model(
     name="FVP_Corstone_SSE-300_Ethos-U55",
-    board=files.DEFAULT,  # it has the memory map of Corstone-300
+    board=files.DEFAULT,  # this board has the memory map of Corstone-300
     machine="mps3-an547",
     npu="ethos-u55",
     macs=128,

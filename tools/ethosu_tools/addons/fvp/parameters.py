@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The parameters of an FVP that scripts set, and what each does here.
+"""The parameters of an FVP that scripts set, and their effects here.
 
 Names, types and defaults are those that `FVP --list-params` shows, where scripts and manuals quote
 it; README.md lists the scripts.
@@ -17,16 +17,16 @@ from .models import Model
 
 
 class Effect(Enum):
-    """What setting a parameter does."""
+    """The effect of setting a parameter."""
 
     YES = "has an effect"
-    NEEDLESS = "changes nothing that a program sees"  # accepted in silence
-    LACKING = "has no effect"  # accepted with a sentence, unless it has its default
+    NEEDLESS = "changes nothing that a program sees"  # accepted silently
+    LACKING = "has no effect"  # accepted with a warning, unless set to the default
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """`does` says what it does, or why it does nothing, as the end of a sentence."""
+    """A parameter; `does` ends a sentence on its effect, or on why it has none."""
 
     name: str
     kind: type
@@ -36,7 +36,7 @@ class Parameter:
     values: range | None = None
 
     def read(self, text: str) -> Any:
-        """The value of a text; UsageError if it has none."""
+        """Convert a text to a value; UsageError if it is invalid."""
         try:
             value = _READERS[self.kind](text)
         except (KeyError, ValueError):
@@ -140,17 +140,17 @@ _MPS3 = (
         "{sse}.VM_BANK_SIZE", int, None, _YES, "KiB of each of these banks", range(1, (1 << 14) + 1)
     ),
 )
-# What scripts set for all UARTs, whether they use them or not.
+# Scripts set these for all UARTs, used or not.
 _OF_A_SILENT_UART = (".start_telnet", ".mode", ".quiet")
-# The top of the hierarchy, which names may begin with, and its name in virtual hardware.
+# Names may begin with the top of the hierarchy, which has another name in virtual hardware.
 _TOP = re.compile(r"^(?:cpu_core|FVP_\w+)\.")
-# A line up to its comment; a # in quotes or in a word begins none.
+# A line up to its comment; a # in quotes or in a word begins no comment.
 _SETTING = re.compile(r"""(?:"[^"]*"|'[^']*'|[^#]|(?<=\S)#)*""")
 _QUOTES = ('"', "'")
 
 
 def of_model(model: Model) -> dict[str, Parameter]:
-    """All parameters of a model, by name; their defaults are the model's."""
+    """Return all parameters of a model, by name, with the model's defaults."""
     rows = [*_TABLE, *(_MPS3 if "SSRAM" in model.memories else ())]
     known = {}
     for row in rows:
@@ -165,7 +165,7 @@ def of_model(model: Model) -> dict[str, Parameter]:
 
 
 def _default(model: Model, row: Parameter) -> Any:
-    """The default of a row, which the model has if the table has none."""
+    """Return the default of a row: the model's, else the table's."""
     memories = model.memories
     defaults = {
         "{npu}.num_macs": model.macs,
@@ -207,27 +207,27 @@ class Settings:
             self._warn(f"{name}={value} has no effect: {parameter.does}")
 
     def _nearest(self, name: str) -> str:
-        """The known parameter that a name most resembles; another model's has another path."""
+        """Find the known parameter that a name most resembles; models differ in the path."""
         last = name.rpartition(".")[2]
         same = [known for known in self.known if known.rpartition(".")[2] == last]
         return difflib.get_close_matches(name, same or self.known, 1, 0)[0]
 
     def name(self, name: str) -> str:
-        """The model's name of a parameter of the table, such as {cpu}.INITSVTOR."""
+        """Return the model's name of a parameter of the table, such as {cpu}.INITSVTOR."""
         return name.format(**self._model.instances)
 
     def given(self, name: str) -> Any:
-        """A value that was set, else None."""
+        """Return a value that was set, else None."""
         return self._given.get(self.name(name))
 
     def get(self, name: str) -> Any:
-        """A value."""
+        """Return the value that was set, or the default."""
         name = self.name(name)
         return self._given.get(name, self.known[name].default)
 
 
 def listing(model: Model) -> str:
-    """All parameters in the form of a configuration file."""
+    """List all parameters in the form of a configuration file."""
     lines = []
     for name, row in sorted(of_model(model).items()):
         default = int(row.default) if isinstance(row.default, bool) else row.default
@@ -238,6 +238,6 @@ def listing(model: Model) -> str:
 
 
 def file_lines(text: str) -> list[str]:
-    """The settings of a configuration file: NAME=VALUE in each line, # begins a comment."""
+    """Read a configuration file's settings: NAME=VALUE in each line, # begins a comment."""
     lines = [_SETTING.match(line) for line in text.splitlines()]
     return [line[0].strip() for line in lines if line and line[0].strip()]

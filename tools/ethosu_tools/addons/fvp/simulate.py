@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs firmware as an FVP would: its UARTs, its limits, and what it prints at the end."""
+"""Runs firmware as an FVP would, with the FVP's UARTs, limits, and final output."""
 
 import argparse
 import contextlib
@@ -24,13 +24,13 @@ from .command_line import Data, Dump, complain
 from .models import MODELS, Model
 from .parameters import Settings, file_lines, listing
 
-_LINE = 256  # characters of a command line that reach the firmware
-# Reasons to stop that scripts search in the output: ExecuTorch's run_fvp.sh.
+_LINE = 256  # the firmware gets at most this many characters of a command line
+# Reasons to stop that scripts, such as ExecuTorch's run_fvp.sh, search in the output.
 _STOPPED = {
     Reason.PROCESSOR_TIME: "CPU time has been exceeded.",
     Reason.SIMULATED_TIME: "Simulated time has been exceeded.",
 }
-# Beginnings of lines on stderr that are not the firmware's.
+# Lines on stderr that begin like this do not come from the firmware.
 _PLUGIN = "ethosu: "
 _QEMU = ("qemu", "Only modules from the same build")
 # An ELF header and one program header (System V ABI): 32 bits, little-endian, ET_EXEC, EM_ARM.
@@ -44,7 +44,7 @@ class _Uart:
     """Where a UART's output goes, and its terminal, if any."""
 
     number: int
-    stream: Stream | None  # of a file; None: stdout, or nowhere
+    stream: Stream | None  # to a file; None: to stdout, or nowhere
     on_stdout: bool
     terminal: socket.socket | None
     raw: bool
@@ -60,7 +60,7 @@ def main(name: str, argv: Sequence[str] | None = None) -> int:
         complain(name, f"error: {error}")
         return 1
     except BrokenPipeError:
-        # The reader of the output has ended; Python must not write the rest at its exit.
+        # The reader of the output has ended, so Python must not write the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:  # such as a full disk
@@ -170,7 +170,7 @@ def _check_files(images: Sequence[Path], data: Sequence[Data]) -> None:
 def _keep_inputs(
     model: Model, settings: Settings, args: argparse.Namespace, images: Sequence[Path]
 ) -> None:
-    """UsageError if an output would overwrite an image or other data."""
+    """Raise UsageError if an output would overwrite an image or other data."""
     uarts = [f"{{board}}.uart{number}.out_file" for number in model.uarts]
     outputs = [(settings.name(name), settings.get(name)) for name in uarts]
     inputs = [*images, *(row.file for row in args.data), *args.config_file]
@@ -221,7 +221,7 @@ def _uart(
 
 
 def _open(path: Path, name: str, resources: contextlib.ExitStack) -> BinaryIO:
-    """A file to write; errors name the parameter or option that asked for it."""
+    """Open a file to write; errors name the parameter or option that asked for it."""
     try:
         return resources.enter_context(path.open("wb", buffering=0))
     except OSError as error:
@@ -229,7 +229,7 @@ def _open(path: Path, name: str, resources: contextlib.ExitStack) -> BinaryIO:
 
 
 def _ends(settings: Settings, numbers: Iterable[int]) -> dict[str, Any]:
-    """What ends the run in a stream of these UARTs."""
+    """Return what in the output of these UARTs ends the run."""
     uarts = [f"{{board}}.uart{number}" for number in numbers]
     tags = [settings.get(f"{uart}.shutdown_tag") for uart in uarts]
     return {
@@ -239,7 +239,7 @@ def _ends(settings: Settings, numbers: Iterable[int]) -> dict[str, Any]:
 
 
 def _stdout(settings: Settings, uarts: Iterable[_Uart], out: BinaryIO) -> Stream:
-    """QEMU's stdout: semihosting, and the UARTs that print there."""
+    """Return QEMU's stdout, with the output of semihosting and of UARTs that print there."""
 
     def pass_on(data: bytes) -> None:
         out.write(data)
@@ -250,7 +250,7 @@ def _stdout(settings: Settings, uarts: Iterable[_Uart], out: BinaryIO) -> Stream
 
 
 def _serial_ports(uarts: Iterable[_Uart], paths: Sequence[str]) -> list[str]:
-    """QEMU's options; `paths` are where it opens the streams of UARTs."""
+    """Return QEMU's options for UARTs, which write their streams to `paths`."""
     words, numbers, free = [], {uart.number: uart for uart in uarts}, list(paths)
     for number in range(max(numbers) + 1):
         uart = numbers.get(number)
@@ -269,7 +269,7 @@ def _serial_ports(uarts: Iterable[_Uart], paths: Sequence[str]) -> list[str]:
 
 
 def _listen(port: int) -> socket.socket:
-    """A socket at a port of this machine, or at the next free one."""
+    """Listen at a port of this machine, or at the next free one."""
     for number in range(port, 1 << 16):
         listening = socket.socket()
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -289,7 +289,7 @@ def _listen(port: int) -> socket.socket:
 def _qemu(
     model: Model, settings: Settings, images: Sequence[Path], plugin: Sequence[str], log: str
 ) -> list[str]:
-    """The command without UARTs and semihosting; `log` is for its own messages."""
+    """Return QEMU's command without UARTs and semihosting; `log` is for QEMU's messages."""
     macs = settings.get("{npu}.num_macs")
     if macs not in (sizes := model.sizes()):
         known = ", ".join(map(str, sizes))
@@ -311,7 +311,7 @@ def _qemu(
 
 
 def _elf_of(data: Data, resources: contextlib.ExitStack) -> Path:
-    """A file with these bytes as a segment; QEMU loads raw ones below the size of its RAM only."""
+    """Wrap bytes in an ELF file, since QEMU loads raw files only below the size of its RAM."""
     try:
         content = data.file.read_bytes()
     except OSError as error:
@@ -329,13 +329,13 @@ def _elf_of(data: Data, resources: contextlib.ExitStack) -> Path:
 
 
 def _dump(dump: Dump, file: BinaryIO) -> str:
-    """The plugin's option for a file that gets memory at the end."""
+    """Return the plugin's option that writes memory to a file at the end."""
     return f"dump={file.fileno()}:{dump.address:x}:{dump.size:x}"
 
 
 def _memories(model: Model, settings: Settings) -> list[str]:
-    """The plugin's options for memories of another size than the board has."""
-    # KiB of a TCM by its code (Arm 101051, Cortex-M55 TRM: CFGITCMSZ).
+    """Return the plugin's options for memories with other sizes than the board's."""
+    # A code gives the size of a TCM in KiB (Arm 101051, Cortex-M55 TRM: CFGITCMSZ).
     sizes = {name: 1 << settings.get(f"{{cpu}}.CFG{name}SZ") - 1 for name in ("ITCM", "DTCM")}
     if "SSRAM" in model.memories:
         sizes["SSRAM"] = settings.get("{board}.FPGA_SRAM_SIZE") * 1024
@@ -362,7 +362,7 @@ def _end(
     say: Callable[[str], None],
     log: str,
 ) -> int:
-    """Print what an FVP prints at its end; returns the exit code."""
+    """Print an FVP's final output; returns the exit code."""
     if args.verbose:
         sys.stderr.write(outcome.log + log)
     code = 0
@@ -372,7 +372,7 @@ def _end(
         except BoardError as error:
             last = f"; {qemu.summarise_log(log, 3)}" if log else ""
             raise BoardError(f"{error}; {firmware_run.last_output(stream)}{last}") from None
-    # The plugin's messages may say why it ended with a code.
+    # Show the plugin's messages only with an exit code, which they may explain.
     hidden = _QEMU if code else (*_QEMU, _PLUGIN)
     own = [line for line in outcome.log.splitlines() if not line.startswith(hidden)]
     if own and not args.verbose:
@@ -386,7 +386,7 @@ def _end(
 
 
 def _statistics(model: Model, outcome: Outcome) -> str:
-    """Times; the firmware's clock runs at the speed of the host's."""
+    """Format the times; the firmware's clock runs at the speed of the host's."""
     rows = {
         "Simulated time": outcome.wall_s,
         "User time": outcome.user_s,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Client of labgrid's coordinator; run by the Python that has labgrid, see __init__.py.
+"""A client of labgrid's coordinator; places.py runs it in the Python that has labgrid.
 
-Imports only labgrid. Reads its options as JSON from the first argument and writes its answer as
+It imports only labgrid, reads its options as JSON from the first argument, and writes its answer as
 JSON to the file named in the options.
 """
 
@@ -23,12 +23,12 @@ SERIAL = "NetworkSerialPort"
 
 
 async def places(session: ClientSession, options: dict[str, Any]) -> Any:
-    """Names and tags of all places."""
+    """Return names and tags of all places."""
     return {place.name: place.tags for place in session.places.values()}
 
 
 async def acquire(session: ClientSession, options: dict[str, Any]) -> Any:
-    """Acquire a place: its serial line, and whether it was ours before; or its other user."""
+    """Acquire a place; returns its port and whether we already had it, or its other user."""
     place = find(session, options["place"])
     before = place.acquired == me(session) or me(session) in place.allowed
     if place.acquired and not before:
@@ -53,12 +53,12 @@ async def release(session: ClientSession, options: dict[str, Any]) -> Any:
 
 
 def me(session: ClientSession) -> str:
-    """Labgrid's name for this user."""
+    """Return labgrid's name for this user."""
     return f"{session.gethostname()}/{session.getuser()}"
 
 
 def find(session: ClientSession, name: str) -> Place:
-    """The place with this name."""
+    """Find the place with this name."""
     if name not in session.places:
         known = ", ".join(sorted(session.places)) or "(none)"
         raise SystemExit(f"labgrid has no place {name!r}; its places are {known}")
@@ -66,7 +66,7 @@ def find(session: ClientSession, name: str) -> Place:
 
 
 def serial_line(session: ClientSession, place: Place) -> str:
-    """The URL of a place's serial line."""
+    """Return the URL of a place's serial line."""
     resources = session.get_target_resources(place).values()
     line = next((entry.args for entry in resources if entry.cls == SERIAL), None)
     if line is None:

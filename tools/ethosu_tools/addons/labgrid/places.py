@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Labgrid places as ports: `labgrid:NAME`, and in a pool all places with given tags.
 
-The coordinator is LG_COORDINATOR's, as for labgrid's own programs. A place that its user has
-acquired by hand is used and stays acquired; any other is acquired while it is open.
+LG_COORDINATOR names the coordinator, as for labgrid's own programs. A place that the user has
+acquired by hand stays acquired; any other place is acquired only while it is open.
 client.py communicates with the coordinator. It runs in a Python with labgrid, which has its own
 pyserial: that of LABGRID_PYTHON or of `ethosu doctor --install labgrid`, else this one.
 """
@@ -27,7 +27,7 @@ _CLIENT = Path(__file__).with_name("client.py")
 
 
 def expand(port: str) -> dict[str, Mapping[str, str]]:
-    """Ports and tags of the places selected by `labgrid:NAME` or `labgrid:TAG=VALUE,...`."""
+    """List ports and tags of places selected by `labgrid:NAME` or `labgrid:TAG=VALUE,...`."""
     words = port.removeprefix(PREFIX)
     known = _places()
     if "=" not in words:
@@ -45,10 +45,10 @@ def expand(port: str) -> dict[str, Mapping[str, str]]:
 
 
 class Acquired:
-    """A place that is ours until `release`; `by_us`: not acquired by hand."""
+    """A place that this process may use until `release`; `by_us` if not acquired by hand."""
 
     def __init__(self, port: str, is_stale: bool) -> None:
-        """`holder`: its other user. `is_stale`: acquired by a killed process of ours."""
+        """Acquire a place; `is_stale` if a killed process of ours had acquired it before."""
         self._place = port.removeprefix(PREFIX)
         answer = _ask("acquire", place=self._place)
         self.holder: str | None = answer.get("holder")
@@ -56,7 +56,7 @@ class Acquired:
         self.by_us = self.holder is None and (is_stale or not answer["before"])
 
     def release(self) -> None:
-        """Release it, unless its user acquired it by hand; may be called repeatedly."""
+        """Release the place, unless acquired by hand; may be called repeatedly."""
         by_us, self.by_us = self.by_us, False
         if by_us:
             _ask("release", place=self._place)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NPUs under Linux: its own driver on a board, and its kernel in QEMU."""
+"""NPUs under Linux: the kernel's driver on a board, and the kernel in QEMU."""
 
 OFFERS = {
     "native": {"accel": "accel:AccelModel"},

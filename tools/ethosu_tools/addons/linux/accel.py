@@ -38,7 +38,7 @@ def load() -> Any:
 
 
 def devices() -> list[Path]:
-    """Device files of this machine's NPUs; SetupError if none is found."""
+    """List the device files of this machine's NPUs; SetupError if there are none."""
     found = sorted(FOLDER.glob("accel*"))
     if not found:
         raise SetupError(
@@ -55,7 +55,7 @@ class AccelModel(NativeModel):
     ) -> None:
         """Load a compiled model on a device; "accel" selects the first Ethos-U.
 
-        `data`: a program's data file. BoardError: no NPU; InputError: compiled for another NPU.
+        `data` is a program's data file. BoardError: no NPU. InputError: made for another NPU.
         """
         driver = load()
         self._calls = _calls_of(driver)
@@ -69,7 +69,7 @@ class AccelModel(NativeModel):
 
     @property
     def copied(self) -> int:
-        """Bytes copied for the NPU so far, except those already in the arena."""
+        """Bytes copied for the NPU so far, without data that was in the arena already."""
         return int(self._library.ethosu_accel_copied(self._driver))
 
     def fence(self) -> int:
@@ -114,7 +114,7 @@ def _close(driver: Any, handle: Any) -> None:
 
 
 def _calls_of(driver: Any) -> Any:
-    """The system calls; the tests' library replaces them."""
+    """Return the system calls, which the tests' library replaces."""
     try:
         return driver.sim_accel_calls()
     except (AttributeError, ffi().error):

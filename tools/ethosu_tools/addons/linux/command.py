@@ -50,5 +50,5 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """Report how it ended."""
+    """Report how Linux ended."""
     return f"the machine {data['machine']} with {data['npu']} is {data['ended']}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""QEMU's machine for Linux, virt, with an NPU that the kernel finds by a device tree made here.
+"""QEMU's machine virt for Linux, with a device tree in which the kernel finds an NPU.
 
 Addresses of NPU and SRAM: tools/qemu_plugin/boards/virt.toml. The kernel driver's binding:
 Documentation/devicetree/bindings/npu/arm,ethos.yaml.
@@ -94,7 +94,7 @@ def command(
 
 
 def _for_kernel(kernel: Path) -> tuple[str, str]:
-    """QEMU's program and CPU for a kernel image."""
+    """Return QEMU's program and CPU for a kernel image."""
     head = read_whole(kernel)[:64]
     for at, magic, program, cpu in _KERNELS:
         if head[at : at + len(magic)] == magic:
@@ -106,7 +106,7 @@ def _for_kernel(kernel: Path) -> tuple[str, str]:
 
 
 def _device_tree(machine: Sequence[str], npu: str, folder: Path) -> Path:
-    """QEMU's own device tree of this machine, with NPU and SRAM added."""
+    """Add NPU and SRAM to QEMU's own device tree of this machine."""
     window, compatible = _PRODUCTS.get(npu.rpartition("-")[0], (0, ""))
     if not window:
         raise InputError(f"Linux has no driver for {npu}, only for {' and '.join(_PRODUCTS)}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""ROM file system for a board that runs OpenMV scripts without a camera.
+"""Builds a ROM file system for a board that runs OpenMV scripts without a camera.
 
-It has the modules of modules/openmv/ in lib/, and pictures in frames/ in their format: BMP with 16
-bits per pixel. The sound file is sound.wav.
+lib/ has the modules of modules/openmv/, and frames/ has pictures in the modules' format: BMP with
+16 bits per pixel. The sound file is sound.wav.
 
     ethosu qemu --board BOARD --romfs DIR --openmv
 """
@@ -29,7 +29,7 @@ _PICTURES = (".jpg", ".jpeg", ".png", ".gif", ".ppm", ".webp")
 
 
 def tree_of(content: Tree) -> Tree:
-    """The user's files and the modules; a user's file replaces a module of the same name."""
+    """Collect the user's files and the modules; a user's file replaces a module of that name."""
     tree: dict[str, Any] = dict(content)
     files = sorted((paths.root() / "modules/openmv").glob("*.py"))
     modules = {path.name: path.read_bytes() for path in files}
@@ -56,14 +56,14 @@ def _folder(tree: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _is_other_bmp(content: Any) -> bool:
-    """Whether a file is a .bmp without 16 bits per pixel, which programs usually write."""
+    """Whether a .bmp file has another depth than 16 bits per pixel, as is usual."""
     if not isinstance(content, bytes) or content[:2] != b"BM" or len(content) < 30:
         return False
     return int.from_bytes(content[28:30], "little") != 16
 
 
 def _bmp(path: str, content: bytes) -> bytes:
-    """A picture as an RGB565 BMP, with rows from the top."""
+    """Convert a picture to an RGB565 BMP, with rows from the top."""
     try:
         pixels = arrays.picture(path, content, "RGB").astype(np.uint16)
     except SetupError as error:

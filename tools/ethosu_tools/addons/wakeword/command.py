@@ -53,7 +53,7 @@ you can continue by hand.
 """
 
 SILENCE_TIMEOUT_S = 30
-# Longer than any sound that fits the ROM of a board.
+# This limit is longer than any sound that fits the ROM of a board.
 SOUND_TIMEOUT_S = 3600
 IMPORTS = """\
 from ethosu import Model
@@ -63,25 +63,25 @@ from listen import Word, listen"""
 _ANSWER = re.compile(r"(\d+\.\d+) s +(\w+) +raw +(\d+) +mean +(\d\.\d+)")
 _VERDICT = re.compile(r"(\w+) (?:detected at (\d+\.\d+) s|not detected)")
 
-# Called with the number of inferences so far, of all words.
+# A function that is called with the number of inferences so far, of all words.
 Progress = Callable[[int], None]
-# Plays a sound to a board or to the simulator; returns the features, and each word's result.
+# A function that plays a sound to a board or the simulator; returns features and words' results.
 Listener = Callable[["Sound", Progress], tuple[Array, dict[str, Result]]]
 
 
 @dataclass(frozen=True)
 class Sound:
-    """One thing to listen to."""
+    """A sound to recognise words in."""
 
     title: str
     name: str
     samples: Array
     rows: Array
-    """Its features by pymicro-features."""
+    """The sound's features, computed by pymicro-features."""
 
     @property
     def file(self) -> str:
-        """Its name in the board's ROM."""
+        """The file's name in the board's ROM."""
         return f"{self.name}.wav"
 
 
@@ -184,7 +184,7 @@ def _listen(
     expected: Mapping[str, Result],
     ui: Ui,
 ) -> tuple[dict[str, Result], int]:
-    """The results for a sound, and how many features differ by this PC's C library.
+    """Return the results for a sound, and how many features differ by this PC's C library.
 
     Raises MismatchError if another feature or an output differs from the reference, which gets the
     features that the board computed.
@@ -219,7 +219,7 @@ def _sound(title: str, text: str, samples: Array) -> Sound:
 def _fill(
     folder: Path, chosen: Sequence[WakeWord], npu: str, sounds: Sequence[Sound], ui: Ui
 ) -> Path:
-    """Write all files for the board, the recordings among them, to the subfolder `rom`."""
+    """Write all files for the board, including the recordings, to the subfolder `rom`."""
     rom = folder / "rom"
     rom.mkdir(parents=True, exist_ok=True)
     for old in (*rom.glob("*.wav"), *rom.glob("*.tflite")):
@@ -283,7 +283,7 @@ def _on_board(
             progress(len(lines))
 
     board.exec(
-        "words = None\n" + command(chosen, sound.file),  # not beside those of the last sound
+        "words = None\n" + command(chosen, sound.file),  # frees the last sound's words first
         timeout=SILENCE_TIMEOUT_S,
         overall=SOUND_TIMEOUT_S,
         on_output=take,
@@ -295,7 +295,7 @@ def _on_board(
 
 
 def _features(lines: Sequence[str]) -> Array:
-    """The features that a board has shown."""
+    """Extract the features from a board's output."""
     try:
         numbers = np.frombuffer(bytes.fromhex("".join(lines)), ">u2").reshape(-1, wake_words.BANDS)
     except ValueError as error:
@@ -304,7 +304,7 @@ def _features(lines: Sequence[str]) -> Array:
 
 
 def command(chosen: Sequence[WakeWord], file: str) -> str:
-    """The lines that process one sound when entered at a board's prompt, after IMPORTS."""
+    """Return the lines to enter at a board's prompt, after IMPORTS, to process one sound."""
     words = [
         f'[Word("{word.name}", Model("/rom/{word.name}.tflite"), {word.cutoff}, {word.window})]'
         for word in chosen
@@ -360,7 +360,7 @@ def _comparison(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _hint(data: Mapping[str, Any]) -> list[str]:
-    """Advice if a model did not detect its own wake word."""
+    """Return advice if a model did not detect its own wake word."""
     spoken, word = data["sounds"][0], data["words"][0]
     result = spoken["words"][word["name"]]
     if spoken["title"] != f'"{word["phrase"]}"' or result["detected_at"] is not None:
@@ -388,11 +388,11 @@ def _next_steps(data: Mapping[str, Any]) -> list[str]:
 
 
 def _program(name: str) -> str:
-    """How to call a program of this Python environment from this shell."""
+    """Return how to call a program of this Python environment from this shell."""
     path = Path(sys.executable).with_name(name)
     return name if shutil.which(name) == str(path) else _short(path)
 
 
 def _short(path: Path) -> str:
-    """The shorter of the absolute and the relative path."""
+    """Return the shorter of the absolute and the relative path."""
     return min(os.path.relpath(path), str(path), key=len)

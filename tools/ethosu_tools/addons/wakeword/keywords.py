@@ -23,7 +23,7 @@ STEP = 0.0390625  # features are multiples of it
 
 @dataclass(frozen=True)
 class Result:
-    """Second, raw output and mean of each inference, and the second of the detection."""
+    """Time in seconds, raw output and mean of each inference, and the time of the detection."""
 
     times: list[float]
     raw: list[int]
@@ -32,7 +32,7 @@ class Result:
 
 
 def features(samples: Array) -> Array:
-    """The rows of 40 values per 10 ms that pymicro-wakeword itself would feed to its models."""
+    """Compute the rows of 40 values per 10 ms that pymicro-wakeword would feed to its models."""
     package()
     from pymicro_wakeword import MicroWakeWordFeatures
 
@@ -45,9 +45,9 @@ def features(samples: Array) -> Array:
 
 
 def compare_features(found: Array, expected: Array, what: str) -> int:
-    """The number of features that differ from pymicro-features by this PC's C library.
+    """Count the features that differ from pymicro-features because of this PC's C library.
 
-    Raises MismatchError if others differ.
+    Raises MismatchError if other features differ.
     """
     if found.shape != expected.shape:
         raise MismatchError(
@@ -66,7 +66,7 @@ def compare_features(found: Array, expected: Array, what: str) -> int:
 
 
 def steps(rows: Array, tensor: Tensor) -> Array:
-    """The model's raw inputs, one per inference: whole groups of rows, quantised."""
+    """Quantise groups of rows to the model's raw inputs, one per inference."""
     size = tensor.shape[1]
     count = len(rows) // size
     if count == 0:
@@ -91,7 +91,7 @@ def result(word: WakeWord, raw: Sequence[int], model: Oracle | Simulation) -> Re
 
 
 def reference(word: WakeWord, rows: Array) -> Result:
-    """Result of TFLite's reference kernels and the word's rule for rows of features."""
+    """Compute the result for rows of features with TFLite's reference kernels."""
     model = Oracle(word.model)
     inputs = steps(rows, model.inputs[0])
     raw = oracle.run(word.model, [inputs])["0"].astype(int).ravel()

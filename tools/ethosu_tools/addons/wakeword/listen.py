@@ -20,7 +20,7 @@ STEP = 0.0390625  # features are multiples of it
 
 
 class Word:
-    """A model, and the rule: detected if the mean of the last `window` outputs exceeds `cutoff`."""
+    """A model; the word is detected if the mean of the last `window` outputs exceeds `cutoff`."""
 
     def __init__(self, name, model, cutoff, window):
         self.name, self.model, self.cutoff, self.window = name, model, cutoff, window
@@ -33,7 +33,7 @@ class Word:
 
     @property
     def seconds(self):
-        """Duration of the sound processed so far; a row of features is 10 ms."""
+        """The duration of the sound processed so far; a row of features is 10 ms."""
         return self.taken / 100
 
     def take(self, row):
@@ -55,7 +55,7 @@ class Word:
 
 
 def show(frontend, ring, sound, say=print):
-    """Process all of `sound`; print a line per row of features: numbers of four digits."""
+    """Process all of `sound`; print each row of features in a line, as numbers of four digits."""
     row = array("f", bytes(4 * frontend.values))
     while ring.fill(sound, SAMPLES_AT_ONCE) or ring.any():
         while frontend.process(ring, row):

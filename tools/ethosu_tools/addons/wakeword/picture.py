@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Draws what the board heard: each sound, and the probability of each word over time."""
+"""Draws each sound that the board heard, and the probability of each word over time."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -23,7 +23,7 @@ def draw(
     words: Sequence[WakeWord],
     heard: Sequence[tuple[str, Array, Mapping[str, Result]]],
 ) -> str:
-    """An SVG picture of sounds side by side: (title, samples, result of each word)."""
+    """Draw sounds side by side as SVG; each is (title, samples, result of each word)."""
     whole = sum(len(samples) for _, samples, _ in heard) / RATE
     scale = (WIDTH - MARGIN * (len(heard) + 1)) / max(whole, 1e-3)
     height = TOP + WAVE + CURVE + 2 * GAP
@@ -46,7 +46,7 @@ def draw(
 
 
 def _wave(left: float, width: float, samples: Array) -> list[str]:
-    """The envelope of a sound: a line for every two pixels."""
+    """Draw the envelope of a sound, with a line for every two pixels."""
     middle, loudest = TOP + WAVE / 2, max(1, int(np.abs(samples.astype(int)).max(initial=0)))
     bars = []
     for index, part in enumerate(np.array_split(samples.astype(int), max(1, int(width / 2)))):
@@ -71,7 +71,7 @@ def _curves(
     words: Sequence[WakeWord],
     results: Mapping[str, Result],
 ) -> list[str]:
-    """The probability of each word, its cutoff, and where it was detected."""
+    """Draw each word's probability, cutoff, and detection."""
     bottom = TOP + WAVE + GAP + CURVE
     lines = [
         f'<rect class="frame" x="{left:.1f}" y="{bottom - CURVE}" width="{width:.1f}" '

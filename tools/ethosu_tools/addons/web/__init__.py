@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The board that is a WebAssembly instance, in node."""
+"""A board that runs as a WebAssembly instance in node."""
 
 OFFERS = {
     "place": {"web": "the board of `make web` in node"},

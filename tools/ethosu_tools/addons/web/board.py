@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The board that is a WebAssembly instance (tools/web/board), run by node on a pseudo-terminal."""
+"""Runs a board as a WebAssembly instance (tools/web/board) in node, on a pseudo-terminal."""
 
 import contextlib
 import os
@@ -34,7 +34,7 @@ class WebBoard(Closeable):
     def __init__(
         self, npus: Sequence[str] = ("ethos-u55-128",), *, rom: bytes | None = None
     ) -> None:
-        """Start it with these NPUs and this ROMFS image."""
+        """Start the board with these NPUs and this ROMFS image."""
         image = romfs.build({}) if rom is None else rom
         if len(image) > ROMFS_BYTES:
             raise InputError(
@@ -62,12 +62,12 @@ class WebBoard(Closeable):
             pass_fds=[master],
             stdin=subprocess.DEVNULL,
             stderr=self._errors.fileno(),
-            start_new_session=True,  # Ctrl-C in the terminal is for the command
+            start_new_session=True,  # only the command gets Ctrl-C of the terminal
         )
         os.close(master)
 
     def log_tail(self) -> str:
-        """The end of node's error output."""
+        """Return the end of node's error output."""
         return self._errors.end(_LOG_BYTES).strip() or "it printed nothing"
 
     def close(self) -> None:

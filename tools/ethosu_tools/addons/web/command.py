@@ -43,7 +43,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     # SIGTERM acts like Ctrl-C, which a shell disables for commands started with `&`.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with WebBoard(npus, rom=image) as board:
-        Board(board.port).close()  # wait until it answers
+        Board(board.port).close()  # waits until the board answers
         data = {"port": board.port, "npus": npus, "pid": board.process.pid}
         try:
             ui.result(data, render_start(data))
@@ -63,5 +63,5 @@ def render_start(data: dict[str, Any]) -> str:
 
 
 def render(data: dict[str, Any]) -> str:
-    """Report how it ended."""
+    """Report how the board ended."""
     return f"the board at {data['port']} is {data['ended']}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs compiled models on the board that is a WebAssembly instance."""
+"""Runs compiled models on a board that is a WebAssembly instance."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from .board import WebBoard
 
 
 class WebRunner(SerialRunner):
-    """A model in the ROM of the board that is a WebAssembly instance."""
+    """A model in the ROM of a board that is a WebAssembly instance."""
 
     def __init__(self, model: Path | ModelFile, npu: str | None = None) -> None:
         """Start a board with the model and its data file in its ROM."""

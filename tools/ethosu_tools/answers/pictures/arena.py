@@ -15,7 +15,7 @@ from . import memory, picture
 
 
 def of(file: ModelFile) -> dict[str, Any]:
-    """The plan of a model, as `ethosu compile` makes it; of a program, as its exporter made it."""
+    """Plan a model as `ethosu compile` does; a program has the plan of its exporter."""
     description = file.description
     if not isinstance(description, ProgramDescription):
         return plan.plan_model(file)[0].as_dict()

@@ -33,7 +33,7 @@ class _Written:
     last: int
 
     def overlaps(self, region: int, low: int, high: int) -> bool:
-        """Whether it overlaps these bytes."""
+        """Whether the block overlaps these bytes."""
         return self.region == region and self.low < high and low < self.high
 
 
@@ -41,7 +41,7 @@ class _Written:
 class _Call:
     """One command stream: its layers in execution order, and their writes.
 
-    given: memory that was written before the call and is read during it.
+    given: memory that was written before the call and is read during the call.
     """
 
     columns: list[str] = field(default_factory=list)
@@ -149,7 +149,7 @@ def _arena(subject: Subject, calls: list[_Call], *, shared: bool) -> dict[str, A
 
 
 def _times(call: _Call, block: dict[str, Any], time: int, start: int, begin: int) -> dict[str, int]:
-    """When a call last reads an input, and first writes an output."""
+    """Return when a call last reads a block that ends here, or first writes one that begins."""
     extent = _SCRATCH, block["offset"] - start, block["offset"] - start + block["size"]
     times = {}
     reads = [read.last for read in call.given if read.overlaps(*extent)]
@@ -181,7 +181,7 @@ def _blocks(call: _Call, region: int, start: int, begin: int) -> list[dict[str, 
 
 
 def _alone(title: str, size: int, calls: list[_Call], region: int) -> dict[str, Any]:
-    """A memory used only by the NPU."""
+    """Return the data of a picture of a memory that only the NPU uses."""
     columns: list[str] = []
     blocks: list[dict[str, Any]] = []
     for call in calls:

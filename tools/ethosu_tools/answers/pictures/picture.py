@@ -31,8 +31,8 @@ KINDS = {
     "npu": "memory that the NPU may write during a call",
     "inside": "output of a layer on the NPU",
 }
-LEFT, RIGHT, TOP = 76, 84, 44  # around the chart, pixels
-LABELS, KEY = 118, 24  # below it: the operators, and a line for each kind
+LEFT, RIGHT, TOP = 76, 84, 44  # margins of the chart in pixels
+LABELS, KEY = 118, 24  # heights below the chart: operators, and each line of the key
 CHART_HEIGHT = 360
 LINE_HEIGHT, LETTER_WIDTH, FEWEST_LETTERS = 18, 8, 5
 THIN = 3
@@ -62,7 +62,7 @@ def draw_text(plan: Row) -> str:
 
 
 def _operators(names: Sequence[str]) -> list[str]:
-    """The operators by time."""
+    """List the operators by time."""
     text = "  ".join(f"{time}:{name}" for time, name in enumerate(names, 1))
     indent = " " * 10
     return textwrap.wrap(
@@ -180,7 +180,7 @@ def _rectangle(block: Row, column: int, y: Any) -> str:
     top, bottom = y(block["offset"] + block["size"]), y(block["offset"])
     left, width = LEFT + column * block["first"], column * (block["last"] - block["first"] + 1)
     name = escape(block["name"])
-    # The line around a block would hide a thin one.
+    # Thin blocks have no border, which would hide them.
     line, height = ("block ", bottom - top) if bottom - top >= THIN else ("", max(bottom - top, 1))
     shape = (
         f'<rect class="{line}{block["kind"]}" x="{left}" y="{bottom - height:.1f}" '

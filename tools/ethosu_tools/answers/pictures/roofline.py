@@ -13,7 +13,7 @@ from .. import views
 from ..text import figure
 
 WIDTH, HEIGHT, MARGIN = 640, 400, 56
-OCTAVES = 12  # of each axis
+OCTAVES = 12  # length of each axis
 LETTER_WIDTH, LINE_HEIGHT = 7, 12
 
 
@@ -65,7 +65,7 @@ def draw(estimate: Latency, shown: Sequence[Point]) -> str:
         )
 
     def labels() -> Iterator[str]:
-        """A label beside each point, the slowest first, unless it would overlap another one."""
+        """Place a label beside each point, the slowest first, unless two labels would overlap."""
         taken: list[tuple[float, float, float]] = []
         for point in sorted(shown, key=lambda point: -point.cycles):
             x, y, radius = place(point)

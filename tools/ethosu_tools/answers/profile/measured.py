@@ -62,7 +62,7 @@ _END = "_bench = None\n_npu.release()"
 
 
 def check(on: str, chosen: BoardSetup) -> None:
-    """Reject what is not a board, or a placement that a board does not have."""
+    """Reject a system that is no board, or weights in a memory where a board cannot put them."""
     if on == "sim":
         return
     name, system = chosen.board.name, chosen.system
@@ -75,7 +75,7 @@ def check(on: str, chosen: BoardSetup) -> None:
 
 
 def facts(examined: Subject) -> dict[str, Any]:
-    """What is known without a board."""
+    """Return the figures that need no board."""
     return {
         "clock_mhz": examined.system.clock_hz / 1e6,
         "cpu_instructions": None,
@@ -84,7 +84,7 @@ def facts(examined: Subject) -> dict[str, Any]:
 
 
 def _work(examined: Subject) -> dict[str, Any]:
-    """Busy cycles of each unit, MACs, and bytes moved per memory."""
+    """Sum up busy cycles of each unit, MACs, and bytes moved per memory."""
     if examined.estimate is None:
         return {"busy": {}, "macs": 0, "read": {}, "written": {}}
     work = table.total(examined.layers)
@@ -105,7 +105,7 @@ def measure(
     *,
     named: bool,
 ) -> dict[str, Any]:
-    """Times, counters and instructions, measured on the board; `named`: by --board."""
+    """Measure times, counters and instructions; `named` if --board names the board."""
     emulated = on == "qemu"
     runner = (
         EmulatedRunner(examined.file, chosen, repeatable=True)
@@ -136,12 +136,12 @@ def measure(
 
 
 def _timed(board: Board, _: System) -> tuple[float, None]:
-    """Milliseconds of an inference, measured with the board's clock."""
+    """Measure the milliseconds of an inference with the board's clock."""
     return board.ask("_answer = _time()", timeout=_TIMEOUT_S, kind=int) / 1e3, None
 
 
 def _emulated(board: Board, system: System) -> tuple[float, int]:
-    """Milliseconds of an inference computed from instructions and cycles, and the instructions."""
+    """Return the milliseconds computed from instructions and cycles, and the instructions."""
     instructions, cycles = board.ask("_answer = _emulated()", timeout=_TIMEOUT_S, kind=(int, int))
     time = instructions / (system.cpu_mhz * 1e3) + cycles / system.clock_hz * 1e3
     return time, instructions
@@ -172,7 +172,7 @@ def _prepared(runner: EmulatedRunner | SerialRunner, examined: Subject) -> Itera
 
 
 def _pmu(board: Board) -> dict[str, Any]:
-    """Counters of each group of events, one inference per group."""
+    """Count each group of events, with one inference per group."""
     pmu: dict[str, int] = {}
     cycles = 0
     for events in EVENTS:
@@ -203,7 +203,7 @@ def save(path: Path, model: ModelFile, data: dict[str, Any], system: System) -> 
 
 
 def lines(data: dict[str, Any]) -> list[tuple[str, str]]:
-    """Measurements, counters and work."""
+    """Format measurements, counters and work."""
     return [*_measured(data), *_counted(data)]
 
 

@@ -16,13 +16,13 @@ from ..subject import Subject
 
 _HEAD = ("#", "layer", "operation", "IFM", "IFM2", "OFM", "kernel", "MACs", "read", "written",
          "cycles")  # fmt: skip
-_LONGEST = 30  # of a layer's name in the table
+_LONGEST = 30  # longest name of a layer in the table
 
 
 def record(
     examined: Subject, inputs: Sequence[Array] | None, maps: dict[str, np.ndarray] | None
 ) -> dict[str, Any]:
-    """The operations of one inference with these inputs, in the memories of the system.
+    """Record the operations of one inference with these inputs, in the system's memories.
 
     `maps` gets the output of each operation, under its number.
     """

@@ -39,7 +39,7 @@ def _layers(a: Subject, b: Subject) -> list[dict[str, Any]]:
 
 
 def compare_outputs(a: Subject, b: Subject) -> dict[str, Any]:
-    """How far outputs differ for the same inputs; "why" is the reason if they were not compared."""
+    """Compare outputs for the same inputs; "why" is the reason if they cannot be compared."""
     try:
         given = arrays.random_steps(a.file.description.inputs, _STEPS)
         return Difference.of_outputs(
@@ -50,7 +50,7 @@ def compare_outputs(a: Subject, b: Subject) -> dict[str, Any]:
 
 
 def text(data: dict[str, Any]) -> str:
-    """The layers, followed by the totals."""
+    """Format the layers, followed by the totals."""
     lines = [views.text(_HEAD, [_row(row) for row in data["layers"]], *_HEAD[1:6]), ""]
     for name, model in (("A", data["a"]), ("B", data["b"])):
         lines.append(f"{name}  {model['model']} on {model['npu'] or 'the CPU'}, {model['system']}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Puts the steps of the CPU and the calls of the NPU on one time line.
+"""Merges the steps of the CPU and the calls of the NPU into one time line.
 
-The steps come from an emulated board, as instructions; the lengths of the NPU's calls from the
-estimate. Where the CPU waits for the NPU, its time goes on when the NPU has ended.
+An emulated board counts the instructions of each step; the estimate gives the length of the
+NPU's calls. A CPU that waits for the NPU continues when the NPU has ended.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CALL = "call of the model"
 
 
 class Span(NamedTuple):
-    """A piece of the CPU's time, in microseconds; `interrupt`: of the NPU."""
+    """A piece of the CPU's time, in microseconds; `interrupt` if it handles the NPU's interrupt."""
 
     name: str
     begin: float
@@ -46,7 +46,7 @@ class Composer:
     _count: int = 0  # instructions until now
     _step: str = _CALL  # "" while the CPU sleeps
     _interrupt: bool = False
-    _begin: tuple[float, int] = (0.0, 0)  # of the step
+    _begin: tuple[float, int] = (0.0, 0)  # time and instructions at the start of the step
     _waits: bool = False
     _npu_end: float = 0.0
 
@@ -69,7 +69,7 @@ class Composer:
         self._count = count
 
     def _catch_up(self) -> None:
-        """If the CPU waits for the NPU, it has waited until the end of the call."""
+        """Let a CPU that waits for the NPU wait until the end of the call."""
         if self._waits:
             self.now = max(self.now, self._npu_end)
 
@@ -94,13 +94,13 @@ class Composer:
             )
         self._npu_end = self.now + self.durations[len(self.starts)]
         self.starts.append(self.now)
-        # The only call of a model is started and waited for without a step.
+        # If a model has a single call, no step of the runtime starts and awaits it.
         self._waits = self._waits or self._step == _CALL
         if self._waits:
             self._leave()
 
     def _interrupted(self, *, handler: bool) -> None:
-        """The NPU has ended. An interrupt of a running kernel is a part of the kernel's time."""
+        """Continue after the NPU's end; a running kernel's time includes its interrupts."""
         if not self._waits:
             return
         self._catch_up()

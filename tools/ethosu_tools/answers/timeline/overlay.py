@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The NPU's read pointer over time, for the script that draws a trace onto Model Explorer's graph.
 
-Format: that of Arm's FVP as examples/arm/visualize.py of ExecuTorch reads it. It takes the events
-with `tid` "qread" in their order; `args.qread` is the position in the command stream in words, and
+Format: Arm's FVP trace as examples/arm/visualize.py of ExecuTorch reads it: the events with
+`tid` "qread" in their order; `args.qread` is the position in the command stream in words, and
 `ts` a time in NPU cycles. A command has ended one cycle before the pointer is at the next one in
 Vela's table "queue", or behind the last. Streams follow each other, without the CPU's time.
 """
@@ -21,7 +21,7 @@ _WORD = 4
 
 
 def events(compiled: ModelFile, operations: Sequence[Operation]) -> list[dict[str, Any]]:
-    """The events of an inference: one for each operation, and one for the end of each stream."""
+    """Return an event for each operation of an inference, and one for the end of each stream."""
     lengths = [each.stream_bytes for each in compiled.compiled.npu_operators]
     return list(_events(lengths, operations))
 

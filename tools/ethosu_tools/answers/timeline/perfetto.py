@@ -57,7 +57,7 @@ def save(events: Sequence[Event], path: Path, facts: dict[str, Any]) -> None:
     """Write the events as JSON, compressed if the name ends in .gz."""
     data = {"traceEvents": events, "displayTimeUnit": "ns", "otherData": facts}
     content = (json.dumps(data, separators=(",", ":")) + "\n").encode()
-    # Without a time, the same trace is the same file.
+    # Without the time in the header, equal traces give equal files.
     write_whole(path, gzip.compress(content, mtime=0) if path.suffix == GZIP else content)
 
 
@@ -100,7 +100,7 @@ def make(compiled: ModelFile, system: System) -> Timeline:
 
 
 def _names(system: System, compiled: ModelFile, cpu_mhz: float) -> Iterator[Event]:
-    """Names and order of processes and tracks."""
+    """Return the events that set names and order of processes and tracks."""
     processes = {CPU: f"CPU, {cpu_mhz:g} MHz"}
     if compiled.compiled.npu:
         processes[NPU] = f"{system.npu}, {system.clock_hz / 1e6:g} MHz"
@@ -140,7 +140,7 @@ class _Call(NamedTuple):
     duration: float
 
     def at(self, begin: float) -> list[Event]:
-        """The events of a call that begins at this time."""
+        """Return the events of a call that begins at this time."""
         return [{**event, "ts": round(event["ts"] + begin, 4)} for event in self.events]
 
 
@@ -160,7 +160,7 @@ def _calls(compiled: ModelFile, estimate: Latency | None) -> list[_Call]:
 def _call(rows: list[tuple[Operation, Layer, str]], per_us: float) -> _Call:
     events: list[Event] = []
     layers: list[tuple[str, float, float, int]] = []
-    ended = 0  # of the last kernel
+    ended = 0  # end of the last kernel
     for operation, layer, name in rows:
         copy = operation.name == _COPY
         begin = operation.begin if copy else max(operation.begin, ended)
@@ -187,7 +187,7 @@ def _call(rows: list[tuple[Operation, Layer, str]], per_us: float) -> _Call:
 
 
 def _arguments(operation: Operation, layer: Layer) -> dict[str, Any]:
-    """What an operation reads, writes and costs."""
+    """Return what an operation reads, writes and costs."""
     maps = {"IFM": operation.ifm, "IFM2": operation.ifm2, "OFM": operation.ofm}
     return {
         "operation": operation.index,
@@ -216,10 +216,10 @@ def _map(each: FeatureMap) -> str:
 def _with_cpu(
     compiled: ModelFile, watched: Watched, clock: float, calls: list[_Call]
 ) -> tuple[list[Event], float]:
-    """Events of CPU and NPU, and the time of the last."""
+    """Return the events of CPU and NPU, and the end of the inference."""
     kernels = sum(event.what == processor.KERNEL for event in watched.events)
     starts = sum(event.what == processor.NPU_STARTS for event in watched.events)
-    # The first inference may have calls that initialise variables, before all others.
+    # Calls that initialise variables come first and run in the first inference only.
     own = calls[len(calls) - starts :]
     names = iter(processor.kernel_names(compiled, kernels))
     composer = Composer(clock, [call.duration for call in own], names)
@@ -234,7 +234,7 @@ def _with_cpu(
 
 
 def _without_cpu(compiled: ModelFile, calls: list[_Call]) -> tuple[list[Event], float]:
-    """The NPU's calls one after the other; an operator on the CPU takes no time."""
+    """Line up the NPU's calls; an operator on the CPU takes no time."""
     events: list[Event] = []
     now, waiting = 0.0, iter(calls)
     for name, on_npu in _order(compiled, len(calls)):
@@ -250,5 +250,5 @@ def _without_cpu(compiled: ModelFile, calls: list[_Call]) -> tuple[list[Event], 
 
 
 def _order(compiled: ModelFile, calls: int) -> list[tuple[str, bool]]:
-    """Operators of the compiled model; of a program only those on the NPU."""
+    """List the operators of a compiled model; of a program only those on the NPU."""
     return Names(compiled).operators or [("", True)] * calls

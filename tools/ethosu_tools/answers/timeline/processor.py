@@ -37,7 +37,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Watched:
-    """One inference; instructions: from the call of `run_into()` to its return."""
+    """One inference; `instructions` counts from the call of `run_into()` to its return."""
 
     events: list[Event]
     instructions: int
@@ -69,7 +69,7 @@ def _parse(log: str, functions: dict[int, str], begin: int, end: int) -> Iterato
 
 
 def kernel_names(compiled: ModelFile, count: int) -> Sequence[str]:
-    """Names of the operators of the `count` kernels that an inference runs, in order."""
+    """Name the operators of the `count` kernels that an inference runs, in order."""
     if compiled.is_program:
         operators = [each for method in compiled.methods.values() for each in method.operators]
         names = [operator.name for operator in operators if operator.on_cpu]

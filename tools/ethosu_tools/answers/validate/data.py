@@ -89,7 +89,7 @@ def _read(source: str, tensors: Sequence[Tensor]) -> DataSet:
 
 
 def classes_of(output: Tensor) -> int:
-    """Number of classes of an output; a single value has two, with the threshold at a half."""
+    """Return an output's number of classes; a single value has two, with the threshold at 0.5."""
     return max(2, math.prod(output.shape))
 
 
@@ -118,7 +118,7 @@ def _npz(path: Path, tensors: Sequence[Tensor]) -> DataSet:
     loaded = arrays.load(path)
     own = {each.name for index, each in enumerate(tensors) if str(index) not in loaded}
     labels = [loaded.pop(name) for name in LABELS if name in loaded and name not in own]
-    if len(loaded) == 1 and len(tensors) == 1:  # under any name
+    if len(loaded) == 1 and len(tensors) == 1:  # whatever its name
         loaded = {"0": next(iter(loaded.values()))}
     try:
         columns = arrays.in_order(loaded, tensors)

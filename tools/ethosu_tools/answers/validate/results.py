@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Result of one block of samples; the sum over all blocks is the result of the run."""
+"""The result of one block of samples; the sum over all blocks is the result of the run."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from ...sim.difference import Difference, check
 
 # Bins of an output's errors, in steps of its scale: none, up to 1, 2, 4, ..., and more.
 BINS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
-# Number of failures kept; the first ones are.
+# Number of failures kept, the first ones.
 FAILURES = 10
 
 
@@ -40,7 +40,7 @@ class OutputError:
 
 @dataclass
 class Result:
-    """Counts of a block, or of all."""
+    """Counts of one block or of all blocks."""
 
     samples: int = 0
     labelled: int = 0
@@ -55,7 +55,7 @@ class Result:
 
     @classmethod
     def total(cls, blocks: Iterable["Result"]) -> "Result":
-        """The sum of all blocks, in order."""
+        """Add up all blocks, in order."""
         total, confusion = cls(), Counter[tuple[int, int]]()
         for block in blocks:
             total._add(block)
@@ -65,7 +65,7 @@ class Result:
         return total
 
     def _add(self, other: "Result") -> None:
-        """Add a later block, except its confusion, which may be as large as all before."""
+        """Add a later block, without its confusion matrix: `total` merges all of these at once."""
         for name in ("samples", "labelled", "top1", "topk", "exact", "agree", "reference_top1"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.errors = self.errors or [OutputError() for _ in other.errors]

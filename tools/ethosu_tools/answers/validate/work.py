@@ -35,8 +35,8 @@ class Settings:
     """Settings of a run; models are bytes, so that they can be sent to a cluster."""
 
     model: bytes
-    data: bytes | None  # of a program
-    name: str  # of its file
+    data: bytes | None  # the input data file of a program
+    name: str  # the model's file name
     reference: bytes | None
     on: str
     npu: str | None

@@ -34,8 +34,8 @@ def convert(
     `samples`: an .npz with an array per input, keyed by input name (else in the order of its keys,
     "0" first), or an .npy. The first dimension counts samples; values are real, as the model
     takes them.
-    UsageError: no samples, or a format that cannot be converted. SetupError: that Python lacks the
-    converter. InputError: the converter rejects the model.
+    UsageError: no samples, or a format that cannot be converted. SetupError: the other Python
+    lacks the converter. InputError: the converter rejects the model.
     """
     if kind.by is None or samples is None:
         raise UsageError(kind.message(model))

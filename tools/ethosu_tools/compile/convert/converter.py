@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Converts a model to int8 TFLite; run by the Python that has TensorFlow, see convert.py.
+"""Converts a model to int8 TFLite; convert.py runs it in the Python that has TensorFlow.
 
-Imports only numpy and the converter, nothing of this package. Reads its options as JSON from the
-first argument, and writes the model.
+This program imports only numpy and the converter, nothing of this package. It reads its options as
+JSON from the first argument, and writes the model.
 """
 
 import json
@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
-# onnx2tf runs image models on the data in this file, and downloads it if it is not in the working
-# directory. Any numbers will do; they only identify the axes.
+# onnx2tf runs image models on the data in this file, which it downloads if it is not in the working
+# directory. Any numbers will do, because they only identify the axes.
 SAMPLE_DATA = "calibration_image_sample_data_20x128x128x3_float32.npy"
 
 
-# Input, shape of its samples, and shape of the input, if they do not match.
+# This file reports a mismatch: the input, the shape of its samples, and the shape of the input.
 SHAPES = "shapes.json"
 # Class labels of the samples, which a file may contain next to the inputs; as in arrays.py.
 LABELS = ("labels", "label", "y")
 
 
 def load_samples(path: Path) -> dict[str, Any]:
-    """One array per input, with its key; the first dimension counts samples."""
+    """Load one array per input, with its key; the first dimension counts samples."""
     loaded = np.load(path, allow_pickle=False)
     if hasattr(loaded, "files"):
         keys = sorted(loaded.files, key=lambda key: (len(key), key))
@@ -39,7 +39,7 @@ def load_samples(path: Path) -> dict[str, Any]:
 
 
 def in_order(samples: dict[str, Any], names: list[str]) -> list[Any]:
-    """The array of each input, by number or name; classes are allowed too."""
+    """Find the array of each input, by number or name; classes are allowed too."""
     if not names:  # a SavedModel without a signature
         return list(samples.values())
     given = {key: each for key, each in samples.items() if key in names or key not in LABELS}
@@ -53,7 +53,7 @@ def in_order(samples: dict[str, Any], names: list[str]) -> list[Any]:
 
 
 def feed(arrays: list[Any], names: list[str]) -> Iterator[Any]:
-    """The samples in order, each as a batch of one; by name if there are names."""
+    """Yield the samples in order, each as a batch of one; by name if there are names."""
     for index in range(len(arrays[0])):
         sample = [array[index : index + 1].astype(np.float32) for array in arrays]
         yield dict(zip(names, sample, strict=True)) if names else sample
@@ -64,8 +64,8 @@ def from_onnx(
 ) -> tuple[list[Any], list[str], dict[str, str]]:
     """Convert to a SavedModel in `folder` with onnx2tf.
 
-    Returns the samples in its layout (channels come second in ONNX and last in TensorFlow), the
-    names of its inputs, and a map from plain names to those of the ONNX model.
+    Returns the samples in the SavedModel's layout (channels come second in ONNX and last in
+    TensorFlow), the names of its inputs, and a map from plain names to those of the ONNX model.
     """
     import onnx
     import onnx2tf
@@ -109,17 +109,17 @@ def check_shapes(arrays: list[Any], names: list[str], shapes: list[list[int]]) -
 
 
 def _shape(tensor: Any) -> list[int]:
-    """The shape of a graph's input; 0: any size."""
+    """Return the shape of a graph's input; 0 means any size."""
     return [dim.dim_value for dim in tensor.type.tensor_type.shape.dim]
 
 
 def _plain(name: str) -> str:
-    """A name without the characters that TensorFlow does not accept."""
+    """Replace the characters in a name that TensorFlow does not accept."""
     return "".join(letter for letter in name if letter.isalnum())
 
 
 def converter(model: Path) -> tuple[Any, dict[str, list[int]]]:
-    """TensorFlow's converter for this model, and the names and shapes of the model's inputs."""
+    """Return TensorFlow's converter for a model, and names and shapes of the model's inputs."""
     import tensorflow as tf
 
     if model.is_dir():
@@ -153,7 +153,7 @@ def unrolled(model: Any) -> Any:
 
 
 def _unroll(config: Any) -> tuple[Any, int]:
-    """A layer's configuration with unrolled loops and a batch of one, and the number of loops."""
+    """Unroll a layer's loops in its configuration, for a batch of one, and count the loops."""
     if isinstance(config, list | tuple):
         unrolled = [_unroll(each) for each in config]
         return type(config)(each for each, _ in unrolled), sum(loops for _, loops in unrolled)

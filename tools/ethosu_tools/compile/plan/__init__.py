@@ -58,7 +58,7 @@ class Plan:
 
     @property
     def entries(self) -> list[Entry]:
-        """An entry per operator that a CPU kernel runs."""
+        """One entry per operator that a CPU kernel runs."""
         scratch = {
             buffer.scratch_of: (offset, buffer.block.size)
             for buffer, offset in zip(self.buffers, self.placement.offsets, strict=True)
@@ -131,8 +131,8 @@ def needs_plan(model: Model) -> bool:
 def make_plan(graph: Graph, kernels: Kernels, *, overlap: bool = False) -> Plan:
     """Plan a graph's memory; never larger than Vela's plan with the scratch behind it.
 
-    The CPU runs concurrently with NPU calls if that needs no more memory; with `overlap`, whenever
-    it can.
+    The CPU runs concurrently with NPU calls if that needs no more memory; with `overlap`, it does
+    so whenever possible.
     """
     original = unchanged(graph, kernels)
     separate = find_buffers(original, original, share=False)
@@ -150,7 +150,7 @@ def make_plan(graph: Graph, kernels: Kernels, *, overlap: bool = False) -> Plan:
 
 
 def _plan(schedule: Schedule, original: Schedule, before: int | None) -> Plan | None:
-    """The best plan for this order; None if there is none."""
+    """Return the best plan for this order; None if there is none."""
     plans = []
     # Sharing also saves copies, so it is tried first and wins at equal size.
     for share in (True, False):
@@ -198,14 +198,14 @@ def plan_model(
 
 
 def _arena(graph: Graph, buffers: list[Buffer], placement: Placement) -> int:
-    """Bytes up to the end of the last tensor or scratch, planned here or before."""
+    """Return the end of the last tensor or scratch, planned here or by Vela."""
     planned = {tensor for buffer in buffers for tensor in buffer.tensors}
     others = (end for index, end in _ends(graph).items() if index not in planned)
     return max(placement.arena, max(others, default=0))
 
 
 def _ends(graph: Graph) -> dict[int, int]:
-    """End of each tensor that Vela put into the arena."""
+    """Return the end of each tensor that Vela put into the arena."""
     return {
         index: tensor.offset + tensor.size
         for index, tensor in enumerate(graph.tensors)
@@ -214,7 +214,7 @@ def _ends(graph: Graph) -> dict[int, int]:
 
 
 def _size_before(graph: Graph, buffers: list[Buffer]) -> int | None:
-    """Vela's arena, then the tensors that it did not plan, then the largest scratch."""
+    """Add up Vela's arena, the tensors that Vela did not plan, and the largest scratch."""
     ends = _ends(graph)
     if not ends:
         return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Replaces a model's float inputs and outputs by quantised ones, before Vela plans its memory.
+"""Replaces a model's float inputs and outputs by quantised ones, before Vela plans memory.
 
 If a graph begins with QUANTIZE of an input or ends with DEQUANTIZE into an output, the caller can
-do that instead: `predict()` quantises directly into the tensor that the next operator reads.
+convert instead: `predict()` quantises directly into the tensor that the next operator reads.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ...model.tflite.metadata import set_graph
 
 
 def fold_quantization(model: Model) -> tuple[ModelFile, list[str]]:
-    """The model without those operators, and the names of the float tensors that it had."""
+    """Remove conversions at both ends; also returns the names of the removed float tensors."""
     file = ModelFile.of(model)
     graph = file.graph
     inputs, outputs = list(graph.inputs), list(graph.outputs)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Queries the runtime about its CPU kernels, for the planner.
 
-Its library for this machine (`make sim-host`) reads the model and lists the operators that have a
+The runtime's host library (`make sim-host`) reads the model and lists the operators that have a
 kernel, and the scratch that each needs (ethosu_model_kernels()). With CMSIS-NN the scratch differs;
 `make sim-host CMSIS_NN_DIR=...` builds that library.
 """
@@ -36,18 +36,18 @@ class Kernel:
     in_place: bool = False
 
 
-# By operator number in the graph, without those that no kernel supports.
+# Kernels by operator number; operators without a kernel are absent.
 Kernels = Mapping[int, Kernel]
 
 
 def needs_kernel(graph: Graph) -> list[int]:
-    """Numbers of the operators that only a kernel can compute."""
+    """Return the numbers of the operators that only a kernel can compute."""
     without = (*RENAMING, *STATEFUL)
     return [i for i, op in enumerate(graph.operators) if not op.on_npu and op.name not in without]
 
 
 def find_kernels(data: bytes, graph: Graph, *, cmsis_nn: bool = False) -> dict[int, Kernel]:
-    """The kernels of a model's main graph; InputError if the runtime rejects an operator."""
+    """Find the kernels of a model's main graph; InputError if the runtime rejects an operator."""
     count = len(needs_kernel(graph))
     if count == 0:
         return {}
@@ -67,7 +67,7 @@ def find_kernels(data: bytes, graph: Graph, *, cmsis_nn: bool = False) -> dict[i
 
 
 def _with_any_offsets(data: bytes, graph: Graph) -> bytes:
-    """The model with an offset for each tensor and an empty plan, both required by the runtime."""
+    """Add an offset for each tensor and an empty plan, both of which the runtime requires."""
     end = max((t.offset + t.size for t in graph.tensors if t.offset >= 0), default=0)
     offsets = []
     for tensor in graph.tensors:

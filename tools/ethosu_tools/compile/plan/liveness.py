@@ -4,13 +4,12 @@
 Time 0 is before the inference, when the inputs are written; operator i runs at time i + 1.
 
 Inputs and outputs of ethos-u operators stay where Vela put them: the command stream addresses them.
-So does everything live across an NPU call, since only Vela knows where in its scratch the NPU
+Everything live across an NPU call stays, too, since only Vela knows where in its scratch the NPU
 writes. Everything else live during a call is placed outside the scratch. That includes operands of
 an operator that runs concurrently with the call: their memory is live from the start of the call.
 
-Vela also keeps a tensor in the scratch from one ethos-u operator to a later one without listing it
-as their output and input. So between two of them, nothing is placed there that Vela did not put
-there.
+Vela also keeps tensors in the scratch from one ethos-u operator to a later one without listing
+them as output and input. So the scratch between two such operators holds only what Vela put there.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ GAP = 16
 class Buffer:
     """A block and its use: tensors that share it, or the scratch of one operator.
 
-    With neither, it is the scratch of an ethos-u operator, which the NPU may write during the call.
+    Any other buffer is the scratch of an ethos-u operator; the NPU may write it during the call.
     """
 
     block: Block
@@ -44,7 +43,7 @@ class Buffer:
 
 
 def find_buffers(schedule: Schedule, original: Schedule, *, share: bool) -> list[Buffer] | None:
-    """All memory that is needed; with `share`, results replace operands where that is safe.
+    """Find all memory that is needed; with `share`, results replace operands where that is safe.
 
     None if with this operator order a tensor cannot stay where Vela put it.
     """
@@ -62,9 +61,9 @@ def find_buffers(schedule: Schedule, original: Schedule, *, share: bool) -> list
 
 
 def live_ranges(graph: Graph) -> dict[int, Block]:
-    """Lifetime of each tensor that is used, as blocks without a size.
+    """Return the lifetime of each used tensor, as blocks without a size.
 
-    It is the time from the first write to the last use.
+    A lifetime begins with the first write and ends with the last use.
     """
     end = len(graph.operators) + 1
     first: dict[int, int] = dict.fromkeys(graph.inputs, 0)
@@ -75,7 +74,7 @@ def live_ranges(graph: Graph) -> dict[int, Block]:
         for index in (*operator.inputs, *operator.outputs):
             last[index] = time
     last.update(dict.fromkeys(graph.outputs, end))
-    for index in last:  # without variables that Vela lists but no operator uses
+    for index in last:  # Vela also lists variables that no operator uses
         if graph.tensors[index].variable:
             first[index], last[index] = 0, end
     # Tensors that are read but never written keep their contents from before the inference.
@@ -87,7 +86,7 @@ def _timed(graph: Graph) -> Iterable[tuple[int, Operator]]:
 
 
 def _addressed(graph: Graph) -> set[int]:
-    """All tensors that a command stream addresses."""
+    """Return all tensors that a command stream addresses."""
     return {index for operator in graph.operators for index in addressed(operator)}
 
 
@@ -122,7 +121,7 @@ def _tensor_buffers(graph: Graph, unprotected: set[int], gaps: Sequence[Buffer])
 
 
 def _unprotected(schedule: Schedule, original: Schedule) -> set[int]:
-    """Tensors that the NPU may overwrite where Vela put them, because Vela is unaware of their use.
+    """Find tensors that the NPU may overwrite, because Vela is unaware of their use.
 
     These are operands of operators that run concurrently with the NPU, tensors that are live across
     a call only in the new order, and variables of CPU operators.
@@ -147,12 +146,12 @@ def _unprotected(schedule: Schedule, original: Schedule) -> set[int]:
 
 
 def _call_times(graph: Graph) -> list[int]:
-    """When NPU calls run, in order."""
+    """Return the times of NPU calls, in order."""
     return [time for time, operator in _timed(graph) if operator.on_npu]
 
 
 def _within(times: Sequence[int], live: Block) -> Sequence[int]:
-    """Those of the sorted times that are within a live range."""
+    """Select the sorted times that are within a live range."""
     return times[bisect_left(times, live.first) : bisect_right(times, live.last)]
 
 
@@ -185,7 +184,7 @@ class _Sharing:
         self._scratch = [buffer.block for buffer in (*whole_calls, *gaps)]
 
     def result(self) -> list[Buffer]:
-        """The buffers, merged where that is safe."""
+        """Return the buffers, merged where that is safe."""
         for time, operator in _timed(self._schedule.graph):
             kernel = self._schedule.kernels.get(time - 1)
             if kernel is not None and kernel.in_place:
@@ -214,7 +213,7 @@ class _Sharing:
         return True
 
     def _merged_block(self, a: Buffer, b: Buffer, tensors: set[int]) -> Block | None:
-        """One block for both; None if a fixed offset prevents it."""
+        """Return one block for both; None if a fixed offset prevents sharing."""
         blocks = (a.block, b.block)
         offsets = {block.offset for block in blocks} - {None}
         offset = next(iter(offsets), None)
@@ -252,7 +251,7 @@ def _npu_buffers(schedule: Schedule) -> list[Buffer]:
 
 
 def _gap_buffers(graph: Graph) -> list[Buffer]:
-    """The scratch between one ethos-u operator and the next."""
+    """Return blocks for the scratch between one ethos-u operator and the next."""
     calls = [(time, operator) for time, operator in _timed(graph) if operator.on_npu]
     buffers = []
     for (time, operator), (after, _) in pairwise(calls):

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 
 ALIGNMENT = 16
-# Search steps after the strategies: fewer for many blocks.
+# Search steps after the strategies; the number decreases with the number of blocks.
 SEARCH_BUDGET = 400_000
 SEARCH_STEPS = 300
 
 
 @dataclass(frozen=True)
 class Block:
-    """Memory that is live from time `first` to time `last`, both inclusive.
+    """Memory that is live from time `first` to time `last`, inclusive.
 
     offset: fixed unless None; preferred: its previous offset, if it may keep it.
     """
@@ -63,7 +63,7 @@ def align(size: int) -> int:
 
 
 def place(blocks: Sequence[Block]) -> Placement:
-    """The best placement found; at equal size, the one that keeps preferred offsets."""
+    """Return the best placement found; at equal size, the one that keeps preferred offsets."""
     bound = lower_bound(blocks)
     best: Placement | None = None
     best_order: list[int] = []
@@ -79,7 +79,7 @@ def place(blocks: Sequence[Block]) -> Placement:
 
 
 def lower_bound(blocks: Sequence[Block]) -> int:
-    """A lower bound for the size of any placement."""
+    """Return a lower bound for the size of any placement."""
     fixed = max((b.offset + b.size for b in blocks if b.offset is not None), default=0)
     free = [block for block in blocks if block.offset is None]
     # At the same time, blocks that end come after those that begin.
@@ -90,7 +90,7 @@ def lower_bound(blocks: Sequence[Block]) -> int:
 
 
 def coexisting(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
-    """All pairs that are live at the same time."""
+    """Return all pairs of blocks that are live at the same time."""
     live: list[int] = []
     for index in sorted(range(len(blocks)), key=lambda i: blocks[i].first):
         live = [other for other in live if blocks[other].last >= blocks[index].first]
@@ -100,13 +100,13 @@ def coexisting(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
 
 
 def find_conflicts(blocks: Sequence[Block], offsets: Sequence[int]) -> list[tuple[int, int]]:
-    """Pairs of blocks, not both fixed, that share bytes while both are live.
+    """Find pairs of blocks, not both fixed, that share bytes while both are live.
 
-    All of them, unless blocks without a fixed offset conflict: then some.
+    The list is complete unless two blocks without a fixed offset conflict.
     """
     found: list[tuple[int, int]] = []
     spans = [(at, at + b.size, i) for i, (at, b) in enumerate(zip(offsets, blocks, strict=True))]
-    free: list[tuple[int, int, int]] = []  # those live now: sorted, and apart without a conflict
+    free: list[tuple[int, int, int]] = []  # sorted; disjoint unless there is a conflict
     fixed: dict[int, tuple[int, int, int]] = {}
     ends: list[tuple[int, int]] = []
     for index in sorted(range(len(blocks)), key=lambda i: blocks[i].first):
@@ -131,20 +131,20 @@ def find_conflicts(blocks: Sequence[Block], offsets: Sequence[int]) -> list[tupl
 
 
 class _Lives:
-    """The lifetimes of blocks: those with the same one are a group."""
+    """The lifetimes of blocks; blocks with equal lifetimes form a group."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self.blocks = blocks
         groups: dict[tuple[int, int], int] = {}
         self.group = [groups.setdefault((b.first, b.last), len(groups)) for b in blocks]
         self.near = [[group] for group in range(len(groups))]
-        """The groups that are live at the same time as each, with itself."""
+        """For each group, the groups that are live at the same time, including itself."""
         for a, b in coexisting([Block(0, *times) for times in groups]):
             self.near[a].append(b)
             self.near[b].append(a)
 
     def pressures(self) -> list[int]:
-        """For each block, the bytes of all blocks that are live during its lifetime."""
+        """Return, for each block, the bytes of all blocks that are live during its lifetime."""
         sizes: dict[int, int] = defaultdict(int)
         for group, block in zip(self.group, self.blocks, strict=True):
             sizes[group] += block.size
@@ -153,7 +153,7 @@ class _Lives:
 
 
 class _Taken:
-    """The bytes that are taken so far, by group."""
+    """The bytes that are occupied so far, by group."""
 
     def __init__(self, lives: _Lives) -> None:
         self._lives = lives
@@ -173,7 +173,7 @@ class _Taken:
         spans[first:last] = [(start, end)]
 
     def gap(self, index: int) -> int:
-        """The lowest aligned offset at which a block conflicts with none of them."""
+        """Return the lowest aligned offset at which a block conflicts with no placed one."""
         near, size = self._lives.near[self._lives.group[index]], self._lives.blocks[index].size
         at = 0
         for start, end in sorted(chain.from_iterable(self._spans[group] for group in near)):
@@ -184,7 +184,7 @@ class _Taken:
 
 
 def _orders(blocks: Sequence[Block], lives: _Lives) -> Iterator[tuple[str, list[int]]]:
-    """Orders in which to place the free blocks, by name of the strategy."""
+    """Return the orders in which to place the free blocks, by name of the strategy."""
     free = [index for index, block in enumerate(blocks) if block.offset is None]
 
     def by(key: object) -> list[int]:

@@ -31,7 +31,7 @@ class Entry:
 
 
 def encode(arena: int, entries: Sequence[Entry]) -> bytes:
-    """The record's bytes."""
+    """Encode a record."""
     words = [MARK, VERSION, PLANNER_VERSION, arena, len(entries)]
     for entry in entries:
         words += astuple(entry)
@@ -39,7 +39,7 @@ def encode(arena: int, entries: Sequence[Entry]) -> bytes:
 
 
 def decode(record: bytes) -> tuple[int, list[Entry]]:
-    """Arena size and entries of a record."""
+    """Decode arena size and entries of a record."""
     words = struct.unpack(f"<{len(record) // 4}I", record[: len(record) // 4 * 4])
     if len(words) < HEADER_WORDS or words[:2] != (MARK, VERSION):
         raise InputError(
@@ -54,9 +54,9 @@ def decode(record: bytes) -> tuple[int, list[Entry]]:
 
 
 def encode_offsets(offsets: Sequence[int], before: bytes | None = None) -> bytes:
-    """TFLite's OfflineMemoryAllocation: version, subgraphs, number of tensors, an offset each.
+    """Encode TFLite's OfflineMemoryAllocation: version, subgraphs, tensors, an offset for each.
 
-    `offsets` are the main graph's, with -1 for none; other graphs keep theirs from `before`.
+    `offsets` are the main graph's, -1 means none; other graphs keep their offsets from `before`.
     """
     version, graphs, rest = 0, 1, ()
     if before is not None:

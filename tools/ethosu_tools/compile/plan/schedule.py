@@ -19,7 +19,7 @@ from .kernels import RENAMING, STATEFUL, Kernels
 
 @dataclass(frozen=True)
 class Schedule:
-    """A graph with its operators in a new order; numbers are new ones, except in `order`.
+    """A graph with its operators in a new order; numbers are new, except in `order`.
 
     order: the old number of each operator; concurrent: the operators that run during each call.
     """
@@ -36,12 +36,12 @@ class Schedule:
 
 
 def unchanged(graph: Graph, kernels: Kernels) -> Schedule:
-    """The order of the file; every operator waits for the previous one."""
+    """Keep the order of the file; every operator waits for the previous one."""
     return Schedule(graph, kernels, tuple(range(len(graph.operators))))
 
 
 def addressed(operator: Operator) -> tuple[int, ...]:
-    """Tensors that an operator's command stream addresses."""
+    """Return the tensors that an operator's command stream addresses."""
     if not operator.on_npu:
         return ()
     return (*operator.inputs[NPU_FIRST_INPUT:], *operator.outputs)
@@ -70,7 +70,7 @@ def reorder(original: Schedule, calls: Collection[int] | None = None) -> Schedul
 
 
 def _predecessors(graph: Graph) -> list[set[int]] | None:
-    """All dependencies of each operator; None if the order must not change."""
+    """Return all dependencies of each operator; None if the order must not change."""
     writers: dict[int, int] = {}
     before: list[set[int]] = []
     last_stateful = None
@@ -113,7 +113,7 @@ class _Sorter:
             self.concurrent[call] = tuple(group)
 
     def _independent(self) -> set[int]:
-        """CPU operators that neither depend on a later call nor use memory of the NPU."""
+        """Return CPU operators that neither depend on a later call nor use memory of the NPU."""
         operators = self.original.graph.operators
         later = {i for i, op in enumerate(operators) if op.on_npu and i not in self.order}
         taken = {tensor for operator in operators for tensor in addressed(operator)}

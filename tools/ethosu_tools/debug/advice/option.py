@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The options of `ethosu compile` that try changes, and its lines about the CPU's operators."""
+"""The option --try of `ethosu compile`, and its output about operators on the CPU."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def asked(args: argparse.Namespace) -> Path | bool:
-    """The file of --try; True if it names none, False if it was not given."""
+    """Return the file of --try; True if it names none, False if it was not given."""
     return vars(args)["try"] or False
 
 
@@ -58,9 +58,9 @@ def run(
     system: System,
     rows: Sequence[dict[str, Any]],
 ) -> tuple[dict[str, Any], dict[Path, bytes]]:
-    """Try the changes for operators with these reasons; returns data for JSON, files to write.
+    """Try the changes for these operators; returns data for JSON, and files to write.
 
-    models: as given, as passed to Vela, and compiled.
+    models: the model as given, as passed to Vela, and compiled.
     """
     model, source, compiled = models
     why = [Leftover(**row) for row in rows]
@@ -89,7 +89,7 @@ def run(
 
 
 def render(data: dict[str, Any]) -> list[str]:
-    """Why operators stay on the CPU, and what was tried."""
+    """Explain why operators stay on the CPU, and what was tried."""
     lines = [
         f"{'' if number else 'on the CPU':<10} {line}"
         for group in leftover.text(data["leftover"])
@@ -109,7 +109,7 @@ def render(data: dict[str, Any]) -> list[str]:
 
 
 def _nothing(data: dict[str, Any]) -> str:
-    """Why nothing was tried."""
+    """Explain why nothing was tried."""
     if "untried" in data:
         return str(data["untried"])
     if data["leftover"]:

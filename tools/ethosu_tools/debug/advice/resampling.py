@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Changes of operators that enlarge, shrink or reverse images.
 
-Only that of RESIZE_BILINEAR rounds again.
+Only the change of RESIZE_BILINEAR adds a rounding.
 
 Images are in NHWC order, so rows and columns of blocks can be arranged by reshaping alone: a row
 of pixels is one pixel of width times depth channels.
@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # LiteRT's schema, which only a change needs
     from ...model.tflite.edit import Site
 
 _CONVOLUTION = EACH_PLACE | {"dilationHFactor": 1, "dilationWFactor": 1}
-_LARGEST_FACTOR = 63  # twice of it is an int8 weight
-_MOST_SLICES = 256  # of a reversed axis
+_LARGEST_FACTOR = 63  # twice the factor must fit an int8 weight
+_MOST_SLICES = 256  # largest size of a reversed axis
 
 
 def rows_of_blocks(
@@ -33,7 +33,7 @@ def rows_of_blocks(
 
 
 def resize_nearest_neighbor(site: Site) -> bool:
-    """RESIZE_NEAREST_NEIGHBOR by a whole factor: copies of rows and columns, or a slice."""
+    """Replace RESIZE_NEAREST_NEIGHBOR by a whole factor: copy rows and columns, or slice."""
     count, height, width, depth = site.shape(site.source)
     _, rows, columns, _ = site.shape(site.target)
     if count != 1 or site.options.alignCorners:
@@ -44,7 +44,7 @@ def resize_nearest_neighbor(site: Site) -> bool:
     if height % rows or width % columns:
         return False
     steps = height // rows, width // columns
-    # The centre of a pixel, rounded down: reference kernels of RESIZE_NEAREST_NEIGHBOR.
+    # The reference kernels of RESIZE_NEAREST_NEIGHBOR round the centre of a pixel down.
     first = [step // 2 if site.options.halfPixelCenters else 0 for step in steps]
     site.strided_slice(
         site.source,
@@ -67,7 +67,7 @@ def _enlarge(site: Site, down: int, across: int) -> None:
 
 
 def resize_bilinear(site: Site) -> bool:
-    """RESIZE_BILINEAR by a whole factor: columns, then rows, as depthwise convolutions of pixels.
+    """Replace RESIZE_BILINEAR by a whole factor by depthwise convolutions: columns, then rows.
 
     A convolution computes one of the pixels between two others. The result between both passes is
     rounded to int8, which the operator does not do, and halves are rounded away from the zero point
@@ -92,7 +92,7 @@ def resize_bilinear(site: Site) -> bool:
 
 
 def reverse_v2(site: Site) -> bool:
-    """REVERSE_V2 of one axis: its slices, the last one first."""
+    """Replace REVERSE_V2 of one axis by its slices, the last one first."""
     axes, shape = site.array(site.input(1)), site.shape(site.source)
     if axes is None or axes.size != 1 or not 0 < len(shape) <= 4:
         return False
@@ -106,7 +106,7 @@ def reverse_v2(site: Site) -> bool:
 
 
 def _between(site: Site, image: int, axis: int, factor: int, *, centres: bool) -> list[int]:
-    """The pixels at each of `factor` places between two, along an axis; the edge is repeated.
+    """Compute the pixels at `factor` places between two, along an axis; the edge is repeated.
 
     Places are those of the reference kernels: (i + 1/2) / factor - 1/2, or i / factor.
     """
@@ -143,14 +143,14 @@ def _between(site: Site, image: int, axis: int, factor: int, *, centres: bool) -
 
 
 def _line(shape: Sequence[int], axis: int, at: int) -> tuple[list[int], list[int]]:
-    """Begin and end of a slice, such as a row or a column."""
+    """Return begin and end of a slice, such as a row or a column."""
     begin, end = [0] * len(shape), list(shape)
     begin[axis], end[axis] = at, at + 1
     return begin, end
 
 
 def depth_to_space(site: Site) -> bool:
-    """DEPTH_TO_SPACE: the channels of each row of blocks are a row of pixels."""
+    """Replace DEPTH_TO_SPACE: the channels of each row of blocks become a row of pixels."""
     count, height, width, depth = site.shape(site.source)
     block = int(site.options.blockSize)
     if count != 1:
@@ -165,7 +165,7 @@ def depth_to_space(site: Site) -> bool:
 
 
 def space_to_depth(site: Site) -> bool:
-    """SPACE_TO_DEPTH: a row of pixels is the channels of a row of blocks."""
+    """Replace SPACE_TO_DEPTH: a row of pixels becomes the channels of a row of blocks."""
     count, height, width, depth = site.shape(site.source)
     block = int(site.options.blockSize)
     if count != 1:
@@ -185,7 +185,7 @@ def space_to_depth(site: Site) -> bool:
 
 
 def transpose_conv(site: Site) -> bool:
-    """TRANSPOSE_CONV: an ordinary convolution for each row of a block of the stride.
+    """Replace TRANSPOSE_CONV by an ordinary convolution for each row of a block of the stride.
 
     Output row q * stride + r sees only every stride-th row of the kernel. The columns of a block
     are channels of one convolution.
@@ -242,16 +242,16 @@ def transpose_conv(site: Site) -> bool:
 
 
 class _Phases:
-    """One axis of a transposed convolution; taps: for each phase, (place in the window, tap)."""
+    """One axis of a transposed convolution; taps has pairs (place in the window, tap) by phase."""
 
     def __init__(self, first: int, size: int, count: int, taps: list[list[tuple[int, int]]]):
         self.first, self.size, self.count, self.taps = first, size, count, taps
 
 
 def _phases(outputs: int, kernel: int, stride: int, same: bool) -> _Phases:
-    """Output q * stride + r is the sum over m of input q + e - m times tap p + stride * m.
+    """Split an axis: output q * stride + r sums input q + e - m times tap p + stride * m over m.
 
-    With e and p: quotient and rest of (r + padding) / stride.
+    e and p are quotient and remainder of (r + padding) / stride.
     """
     padding = before(outputs, kernel, stride, same=same)
     found = []
@@ -267,6 +267,6 @@ def _phases(outputs: int, kernel: int, stride: int, same: bool) -> _Phases:
 
 
 def _around(phases: _Phases, size: int) -> tuple[int, int] | None:
-    """Padding before and after an axis of the input; None if the window leaves some of it out."""
+    """Return the padding before and after an axis; None if the window leaves some input out."""
     after = phases.count - 1 + phases.first + phases.size - size
     return (-phases.first, after) if phases.first <= 0 <= after else None

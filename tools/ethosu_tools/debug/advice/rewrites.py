@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The changes that bring an operator to the NPU: a table, and their application to a model.
+"""The table of changes that move an operator to the NPU, and their application to a model.
 
 Each changes one kind of operator that Vela 5.2 leaves to the CPU in some shapes. To add one, write
 a function with the operator's name that adds the new operators to a site and returns True, or
@@ -22,10 +22,10 @@ if TYPE_CHECKING:  # LiteRT's schema, which only a change needs
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A change of one kind of operator, which gives the function its name.
+    """A change of one kind of operator; the function has the operator's name.
 
-    becomes: the operators in its place, in words. exact: the change leaves every value as it is, so
-    that a difference is a defect.
+    becomes: the replacement, in words. exact: the change preserves every value, so any difference
+    is a defect.
     """
 
     apply: Callable[[Site], bool]
@@ -34,7 +34,7 @@ class Rewrite:
 
     @property
     def operator(self) -> str:
-        """The schema's name of the operator, which is that of the function."""
+        """The schema's name of the operator, from the function's name."""
         return self.apply.__name__.upper()
 
 
@@ -74,7 +74,7 @@ TABLE = (
 def apply(
     source: ModelFile, rewrite: Rewrite, outputs: Collection[str]
 ) -> tuple[ModelFile, list[str]]:
-    """Change the operators of the main graph with these outputs; returns the names of those."""
+    """Change the main graph's operators with these outputs; returns the changed outputs."""
     from ...model.tflite.edit import Document
 
     try:

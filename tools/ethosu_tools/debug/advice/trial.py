@@ -29,10 +29,10 @@ Compile = Callable[[ModelFile], ModelFile]
 class Trial:
     """The result of a change.
 
-    operators: outputs of the operators that it replaces; on_cpu: kinds that are then still there;
-    difference: from the original, as in a Difference, with `reference` as its source; before and
-    after: milliseconds of an inference; unknown: why they lack the CPU's time ("" if they do not);
-    error: why the changed model cannot be compiled or run ("" if it can).
+    operators: outputs of the replaced operators; on_cpu: kinds that are still on the CPU;
+    difference: from the results of `reference`, as in a Difference; before and after: milliseconds
+    of an inference; unknown: why these lack the CPU's time, or ""; error: why the changed model
+    cannot be compiled or run, or "".
     """
 
     operator: str
@@ -48,7 +48,7 @@ class Trial:
 
     @property
     def pays(self) -> bool:
-        """Whether it works and saves time, as far as that is known."""
+        """Whether the change works and saves time, as far as that is known."""
         if self.error or self.difference is None or self.after is None:
             return False
         return bool(self.unknown) or self.before is None or self.after < self.before
@@ -61,7 +61,7 @@ class Trial:
 
 
 class Bench:
-    """The original model, and what every change is compared with."""
+    """The original model, and the results with which every change is compared."""
 
     def __init__(
         self, source: ModelFile, compiled: ModelFile, compile_: Compile, system: System
@@ -72,18 +72,18 @@ class Bench:
         self._given = arrays.random_steps(compiled.description.inputs, STEPS, positive=positive)
         self._before: float | None = None
         self._unknown = ""
-        with suppress(InputError):  # a model that cannot run here, compiled with --force
+        with suppress(InputError):  # with --force, the model may not run here
             self._before, self._unknown = self._time(compiled)
         try:
             oracle = Oracle(source)
             self._expected = [oracle.step(each) for each in self._given]
             self._reference = "TFLite's reference kernels"
-        except (InputError, SetupError):  # an operator that LiteRT's reference kernels lack
+        except (InputError, SetupError):  # LiteRT's reference kernels lack an operator
             self._use(self._run(compiled))
             return
         with suppress(InputError):
             own = self._run(compiled)
-            if Difference.of_outputs(own, self._expected).differing:  # not because of a change
+            if Difference.of_outputs(own, self._expected).differing:  # the original differs, too
                 self._use(own)
 
     def _use(self, results: list[list[Array]]) -> None:
@@ -130,7 +130,7 @@ class Bench:
 def change(
     source: ModelFile, changes: Iterable[tuple[Rewrite, Iterable[str]]]
 ) -> tuple[ModelFile, list[str]]:
-    """The model with these changes, and the outputs of the operators that they replaced."""
+    """Apply changes; returns the model and the outputs of the replaced operators."""
     names: list[str] = []
     for rewrite, outputs in changes:
         source, changed = rewrites.apply(source, rewrite, set(outputs))
@@ -139,7 +139,7 @@ def change(
 
 
 def candidates(reasons: Sequence[Leftover]) -> list[tuple[Rewrite, list[str]]]:
-    """The rows of the table for operators that stay on the CPU."""
+    """Select the rows of the table for operators that stay on the CPU."""
     rows = (
         (rewrite, [each.output for each in reasons if each.operator == rewrite.operator])
         for rewrite in rewrites.TABLE
@@ -150,7 +150,7 @@ def candidates(reasons: Sequence[Leftover]) -> list[tuple[Rewrite, list[str]]]:
 def try_all(
     bench: Bench, reasons: Sequence[Leftover]
 ) -> tuple[list[Trial], list[tuple[Rewrite, list[str]]]]:
-    """Try each change alone, and those that pay together; returns also the latter."""
+    """Try each change alone, and all that pay together; also returns the latter."""
     trials, paying = [], []
     for candidate in candidates(reasons):
         trial = bench.try_([candidate])

@@ -11,24 +11,24 @@ if TYPE_CHECKING:  # LiteRT's schema, which only a change needs
 
 
 SAME, VALID = 0, 1  # the schema's Padding
-# A window at each place of an image.
+# Operators that apply a window at each place of an image.
 EACH_PLACE: dict[str, Any] = {"padding": VALID, "strideH": 1, "strideW": 1}
-LARGEST_STRIDE = 3  # that the NPU has; Vela makes larger ones of VALID convolutions
-LARGEST_SIDE = 256  # of the NPU's window of a pool without padding
+LARGEST_STRIDE = 3  # the NPU's; Vela emulates larger ones for VALID convolutions
+LARGEST_SIDE = 256  # longest side of the NPU's pooling window without padding
 
 
 def before(size: int, kernel: int, stride: int, *, same: bool) -> int:
-    """Padding before an axis of `size`: TFLite's ComputePadding."""
+    """Return the padding before an axis of `size`, as TFLite's ComputePadding does."""
     return total(size, kernel, stride) // 2 if same else 0
 
 
 def total(size: int, kernel: int, stride: int) -> int:
-    """SAME's padding of an axis."""
+    """Return the padding of an axis for SAME."""
     return max((-(-size // stride) - 1) * stride + kernel - size, 0)
 
 
 def _padded(site: Site, kernel: tuple[int, int]) -> int:
-    """The input with SAME's padding."""
+    """Pad the input as SAME does."""
     _, height, width, _ = site.shape(site.source)
     strides = site.options.strideH, site.options.strideW
     paddings = [total(*axis) for axis in zip((height, width), kernel, strides, strict=True)]
@@ -42,9 +42,9 @@ def _kernel(site: Site) -> tuple[int, int]:
 
 
 def conv_2d(site: Site) -> bool:
-    """CONV_2D with padding: PAD, and a convolution without.
+    """Replace CONV_2D with padding by PAD and a convolution without padding.
 
-    A pool of single pixels is between them: Vela 5.2 joins PAD and CONV_2D, and then ends with
+    A pool of single pixels separates them: otherwise Vela 5.2 joins PAD and CONV_2D, and ends with
     "Non-passthrough operation (Conv2D) could not run on NPU", because the stride is too large.
     """
     options = site.options
@@ -58,7 +58,7 @@ def conv_2d(site: Site) -> bool:
 
 
 def depthwise_conv_2d(site: Site) -> bool:
-    """DEPTHWISE_CONV_2D with a large stride: a smaller stride, and a slice of its result."""
+    """Replace a large stride of DEPTHWISE_CONV_2D by a smaller one and a slice of the result."""
     options = site.options
     if (options.dilationHFactor, options.dilationWFactor) != (1, 1):
         return False
@@ -66,7 +66,7 @@ def depthwise_conv_2d(site: Site) -> bool:
     padded = _padded(site, kernel) if options.padding == SAME else site.source
     strides = int(options.strideH), int(options.strideW)
     small = [max(s for s in range(1, LARGEST_STRIDE + 1) if stride % s == 0) for stride in strides]
-    # The NPU's strides of a depthwise convolution are equal.
+    # The NPU's depthwise convolution has equal strides.
     step = math.gcd(*small)
     _, *size, _ = site.shape(padded)
     _, rows, columns, depth = site.shape(site.target)
@@ -87,7 +87,7 @@ def depthwise_conv_2d(site: Site) -> bool:
 
 
 def average_pool_2d(site: Site) -> bool:
-    """AVERAGE_POOL_2D of a whole image with a long side: the same pixels as another rectangle."""
+    """Reshape a whole image with a long side for AVERAGE_POOL_2D to another rectangle."""
     count, height, width, depth = site.shape(site.source)
     options = site.options
     if (options.filterHeight, options.filterWidth) != (height, width) or count != 1:
@@ -105,7 +105,7 @@ def average_pool_2d(site: Site) -> bool:
 
 
 def mean(site: Site) -> bool:
-    """MEAN of each pixel's channels: the same pixels as one column."""
+    """Reshape an image to one column for MEAN of each pixel's channels."""
     axes = site.array(site.input(1))
     shape = site.shape(site.source)
     if axes is None or len(shape) != 4 or [int(axis) % 4 for axis in axes.ravel()] != [3]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Finds the first layer in which two ways to compute a model differ.
+"""Finds the first layer that differs between two ways to compute a model.
 
 ways.py       the ways: TFLite's kernels, Vela and the simulated NPU
 observe.py    values of layers while the simulator runs a compiled model

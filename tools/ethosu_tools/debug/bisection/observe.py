@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Values of a model's layers while the simulator runs its compiled form.
 
-The table that `ethosu compile` stores names the operator of each NPU operation. Its last
-operation writes the operator's output, unless Vela fused the next operator into it: that one then
-has no operations of its own, and the output is that of the next. Outputs that are written in
-several parts are joined; those that stay inside the NPU (chains) are not seen.
+The table that `ethosu compile` stores names the operator of each NPU operation. An operator's last
+operation writes its output, unless Vela fused the next operator, which then has no operations of
+its own: in that case, the operation writes the next operator's output. Outputs that are written in
+several parts are joined; outputs that stay inside the NPU (chains) are not seen.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ...sim.table import Names
 from ...sim.trace import FeatureMap, Operation
 from .ways import Outcome, Steps
 
-_IMAGE = 4  # dimensions
+_IMAGE = 4  # dimensions of an image
 _BRICK = 16  # channels of NHCWB16
 _RESHAPES = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
 
 
 @dataclass
 class Record:
-    """Operations of one inference, their names, and what each wrote in each step (None: unseen)."""
+    """Operations of one inference, their names, and their outputs in each step (None: unseen)."""
 
     outcome: Outcome
     operations: list[Operation]
@@ -63,14 +63,14 @@ def record(compiled: ModelFile, steps: Steps) -> Record:
     except (InputError, BoardError) as failure:
         error = str(failure)
     if any(len(each) != len(operations) for each in maps):
-        # The first inference also sets variables (CALL_ONCE): the rows of steps do not match.
+        # The first inference also sets variables (CALL_ONCE), so it has more rows than later ones.
         operations, maps = [], [[] for _ in maps]
     names = Names(compiled).of(operations) if maps else []
     return Record(error or outputs, operations, names, maps)
 
 
 def values(seen: Record, compiled: ModelFile, whole: Whole) -> dict[int, list[Array]]:
-    """Values of tensors of the model before Vela, for each step."""
+    """Find the values of the source model's tensors in each step."""
     rows: dict[int, list[int]] = {}
     for row, name in enumerate(seen.names):
         layer = _layer(name, whole)
@@ -97,7 +97,7 @@ def values(seen: Record, compiled: ModelFile, whole: Whole) -> dict[int, list[Ar
 
 
 def _layer(name: str, whole: Whole) -> int | None:
-    """The operator that a name of the debug table means."""
+    """Return the operator that a name of the debug table refers to."""
     match = re.match(r"(\d+) (\w+)", name)
     number = int(match[1]) if match else -1
     if match and number < len(whole.operators) and whole.operators[number].name == match[2]:
@@ -106,10 +106,10 @@ def _layer(name: str, whole: Whole) -> int | None:
 
 
 def _written(layer: int, whole: Whole, named: set[int], elsewhere: set[str]) -> list[int]:
-    """The tensors with the values that the last operation of a layer writes.
+    """Find the tensors with the values that the last operation of a layer writes.
 
-    That is its own, or that of a fused operator, and the same in other shapes. `named` layers have
-    operations of their own; tensors with a name in `elsewhere` are the CPU's.
+    These are the layer's output or that of a fused operator, and reshaped copies. `named` layers
+    have operations of their own; tensors with a name in `elsewhere` are the CPU's.
     """
     outputs = whole.operators[layer].outputs
     if len(outputs) != 1:
@@ -135,7 +135,7 @@ def _shape(whole: Whole, tensor: int) -> tuple[int, ...]:
 def _join(
     step: list[Array | None], rows: list[int], operations: list[Operation], wanted: Tensor
 ) -> Array | None:
-    """The last maps that together are a tensor; None if there are none."""
+    """Join the last feature maps that make up a tensor; None if they do not match it."""
     size, count = math.prod(wanted.shape), 0
     parts: list[tuple[FeatureMap, Array]] = []
     for row in reversed(rows):
@@ -159,7 +159,7 @@ def _join(
 
 
 def _in_memory_order(map_: FeatureMap, part: Array) -> Array:
-    """The values in the order of a tensor: a TRANSPOSE writes rows where others write columns."""
+    """Sort values by address, since a TRANSPOSE swaps the strides of rows and columns."""
     if map_.format == "NHCWB16":
         return part
     ordered: Array = part.ravel()[np.argsort(map_.offsets(), axis=None)]
@@ -167,7 +167,7 @@ def _in_memory_order(map_: FeatureMap, part: Array) -> Array:
 
 
 def _placed(parts: list[tuple[FeatureMap, Array]], shape: tuple[int, ...]) -> Array | None:
-    """An image of parts, which their addresses put into their places; None if these do not fit."""
+    """Assemble an image from parts by their addresses; None if the addresses do not fit."""
     first, image = parts[0][0], np.zeros(shape, parts[0][1].dtype)
     filled = np.zeros(shape, bool)
     start = min(int(map_.offsets().min()) for map_, _ in parts)
@@ -182,13 +182,13 @@ def _placed(parts: list[tuple[FeatureMap, Array]], shape: tuple[int, ...]) -> Ar
 
 
 def _layout(map_: FeatureMap) -> tuple[object, ...]:
-    """What all parts of an image have in common; NHWC has no distance between bricks."""
+    """Return what all parts of an image share; NHWC has no stride between bricks."""
     used = 3 if map_.format == "NHCWB16" else 2
     return map_.format, map_.region, map_.strides[:used]
 
 
 def _place(map_: FeatureMap, offset: Array) -> tuple[Array, ...]:
-    """Row, column and channel of byte offsets from the start of an image."""
+    """Convert byte offsets from the start of an image to row, column and channel."""
     stride_y, stride_x, stride_c = map_.strides
     row, rest = np.divmod(offset, stride_y)
     if map_.format == "NHCWB16":

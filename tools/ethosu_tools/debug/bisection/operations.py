@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares two compiled files without the model before Vela: NPU operation by operation."""
+"""Compares two compiled files without their source, one NPU operation at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .sides import Side, compared
 
 
 def compare(a: Side, b: Side, tolerance: float | None) -> dict[str, Any]:
-    """The rows of `ethosu bisect`; a row is an operation, or a layer if operations differ."""
+    """Return the rows of `ethosu bisect`: operations, or layers if the operations differ."""
     for side in (a, b):
         if isinstance(side.outcome, str):
             raise InputError(f"{side.file} does not run: {side.outcome}")
@@ -45,7 +45,7 @@ def compare(a: Side, b: Side, tolerance: float | None) -> dict[str, Any]:
 
 
 def _aligned(a: Record, b: Record, tolerance: float | None) -> list[tuple[str, Difference | None]]:
-    """Operations in pairs if both have the same; else layers, by the last map of each."""
+    """Pair equal operations; if they are not equal, pair layers by the last map of each."""
     kinds = [
         [(operation.kind, operation.ofm and operation.ofm.shape) for operation in each.operations]
         for each in (a, b)

@@ -19,7 +19,7 @@ _WAITS = ("NPU_OP_STOP", "NPU_OP_IRQ", "NPU_OP_DMA_WAIT", "NPU_OP_KERNEL_WAIT", 
 
 @dataclass(frozen=True)
 class Setting:
-    """A register when an operation starts, with its name and its value on both sides."""
+    """A register's name and its values on both sides when an operation starts."""
 
     operation: int
     layer: str
@@ -36,7 +36,7 @@ class _State:
 
 
 def differences(a: ModelFile, b: ModelFile) -> list[Setting] | None:
-    """All registers that differ, each when its values change; None if the operations differ.
+    """List registers that differ, each when its values change; None if the operations differ.
 
     The first difference of the constants is listed too, as the register "constants".
     """
@@ -69,7 +69,7 @@ def _constants(one: Call, other: Call) -> Iterator[Setting]:
 
 
 def _states(call: Call) -> Iterator[_State]:
-    """The registers whenever an operation starts."""
+    """Yield the registers whenever an operation starts."""
     names = _names(call.operator.npu)
     registers: dict[str, int] = {}
     for at, code, param, second in commands(call.stream):
@@ -85,7 +85,7 @@ def _states(call: Call) -> Iterator[_State]:
 
 @cache
 def _names(npu: str) -> dict[int, str]:
-    """Names of a family's commands by code."""
+    """Return the names of a family's commands by code."""
     lib, ffi = library.load_sim(), library.ffi()
     info = ffi.new("struct npu_command_info *")
     names: dict[int, str] = {}

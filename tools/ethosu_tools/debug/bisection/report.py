@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes what a bug report needs: a small model, its inputs, both sides' outputs, and a text."""
+"""Writes a bug report: a small model, its inputs, both sides' outputs, and a text."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _SHOWN_REGISTERS = 24
 
 @dataclass(frozen=True)
 class Report:
-    """Everything about a difference.
+    """The facts about a difference.
 
-    alone: what the files that were written show when they are read. judgement: which side is right.
+    alone: what the written files show when they are read again. judgement: which side is right.
     """
 
     search: Search
@@ -54,7 +54,7 @@ class Report:
 
     @property
     def note(self) -> str:
-        """That a difference is expected, because the NPU rounds in another way than TFLite."""
+        """A note that a difference is expected, because the NPU rounds differently from TFLite."""
         ways = self.search.a.way, self.search.b.way
         measured = self.found.measure
         if measured is None or self.search.tolerance is not None:
@@ -113,16 +113,16 @@ def _write_repro(prefix: Path, repro: Repro) -> dict[str, str]:
 
 
 def _save(path: str, steps: Sequence[Sequence[Array]]) -> None:
-    """Inputs for `ethosu run --input`; with a time axis if there are several steps."""
+    """Save inputs for `ethosu run --input`, with a time axis if there are several steps."""
     arrays.save(Path(path), arrays.collect(steps, has_time=len(steps) > 1))
 
 
 def _check(
     search: Search, found: Found, repro: Repro, files: dict[str, str]
 ) -> tuple[Difference | str | None, str]:
-    """Read the files and compute them: the difference or the error, and which side is right.
+    """Run the written files; returns the difference or the error, and which side is right.
 
-    None if there is neither a difference nor an error.
+    The former is None if there is neither a difference nor an error.
     """
     outcomes: list[Outcome] = []
     for side, key in ((search.a, "_a"), (search.b, "")):
@@ -148,7 +148,7 @@ def _check(
 def _judge(
     search: Search, file: ModelFile, steps: Steps, outputs: Sequence[list[list[Array]]]
 ) -> str:
-    """Which of two NPUs gives the values of TFLite's kernels."""
+    """Tell which of two NPUs gives the values of TFLite's kernels."""
     if not all(isinstance(side.way, Npu) for side in (search.a, search.b)):
         return ""
     try:
@@ -272,7 +272,7 @@ def _commands_text(search: Search, files: dict[str, str], steps: int) -> Iterato
         words = ["ethosu", "run", compiled, "--input", inputs, "--reference", model]
         yield from (f"    {shlex.join(words)}", "")
     names = {operator.name for operator in search.a.contents.graph.operators}
-    # The reference kernel of SUM takes int8 for uint8 if the model is not changed for it.
+    # Unless the model is changed, the reference kernel of SUM takes int8 for uint8.
     kernels = BUILTIN if "SUM" in names else kernels_for(search.a.contents.file)
     yield (
         f"The expected outputs, in Python 3.11 or 3.12 with ai-edge-litert {litert.RELEASES[0]} "
@@ -295,7 +295,7 @@ def _commands_text(search: Search, files: dict[str, str], steps: int) -> Iterato
 
 
 def _options(way: Npu, prefix: str) -> Iterator[str]:
-    """Options of `ethosu bisect` for a way."""
+    """Return the options of `ethosu bisect` for a way."""
     if way.board:
         yield from (f"--{prefix}board", way.board)
     yield from (f"--{prefix}npu", way.npu, f"--{prefix}memory-mode", way.mode)
@@ -312,7 +312,7 @@ def _vela(way: Npu, model: str) -> Iterator[str]:
 
 
 def registers_of_a(search: Search) -> str:
-    """Whose registers those of A are: if A is not compiled, what Vela writes for it here."""
+    """Name the source of A's registers: the file, or this Vela if A is not compiled."""
     return "A" if search.a.compiled is not None else f"what Vela {vela.release()} writes for A"
 
 
@@ -334,7 +334,7 @@ def _tensor(tensor: Any) -> str:
 
 
 def side_dict(side: Side) -> dict[str, Any]:
-    """A side as plain data, for JSON."""
+    """Return a side as plain data, for JSON."""
     way = side.way
     return {
         "model": str(side.file),

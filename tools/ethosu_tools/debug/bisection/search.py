@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Finds the first layer in which two sides differ.
 
-Values that both sides have show it, or limit the search to a few layers. If both sides can compute
-parts of the model, these are cut out: the model up to a layer, which has that layer's output and
-what later layers read as outputs. Cutting decides, because it does not depend on what can be seen.
+Values that both sides show find the layer or limit the search to a few layers. If both sides can
+compute parts of the model, the search cuts out the model up to a layer; the outputs of such a part
+are the layer's output and what later layers read. Cuts decide, as they depend on no observation.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Row:
 
 
 def largest_drop(rows: Iterable[Row]) -> dict[str, Any] | None:
-    """Where real values lose most of their signal-to-noise ratio, from one layer to the next.
+    """Find where real values lose most of their signal-to-noise ratio, from layer to layer.
 
     None if values are compared bit by bit, or no layer has a lower ratio than the one before.
     """
@@ -70,7 +70,7 @@ class Trial:
 class Found:
     """The first layer that differs; group: layers before it that may be the cause.
 
-    upto: the model up to this layer shows the difference; None if parts cannot be computed.
+    upto: last layer of the part that shows the difference; None if parts cannot be computed.
     """
 
     number: int
@@ -109,7 +109,7 @@ class Search:
         return same and self.a.way is not None and self.b.way is not None
 
     def rows(self) -> list[Row]:
-        """All layers of side A that have outputs."""
+        """Return all layers of side A that have outputs."""
         contents = self.a.contents
         return [
             Row(number, contents.name(number), self._compare(number))
@@ -118,7 +118,7 @@ class Search:
         ]
 
     def find(self, rows: Sequence[Row]) -> Found | None:
-        """The first layer that differs; None if nothing does."""
+        """Find the first layer that differs; None if nothing does."""
         if any(self.errors):
             return self._find_error()
         outputs = {self.a.contents.writers.get(t, -1) for t in self.a.contents.graph.outputs}
@@ -129,7 +129,7 @@ class Search:
             if not self.can_cut:
                 return self._found(row, group)
             upto = self._smallest(group)
-            if upto is None and row.number in outputs:  # other layers must be there too
+            if upto is None and row.number in outputs:  # the layer needs other layers, too
                 upto = self._smallest(range(row.number + 1, len(self.a.contents.operators)))
                 if upto is None:
                     return self._found(row, group)
@@ -146,11 +146,11 @@ class Search:
         return self._trials[key]
 
     def recorded(self) -> Known:
-        """Values of all tensors of side A's model, as TFLite's kernels compute them."""
+        """Return the values of all tensors of side A's model by TFLite's kernels."""
         return reference_values(self.a.contents, self.a.steps)[1]
 
     def _compare(self, number: int) -> Difference | None:
-        """The layer's first output that differs, else any that both sides show."""
+        """Compare a layer's outputs: the first that differs, else any that both sides show."""
         if number not in self.pairs:
             return None
         sides = self.a, self.b
@@ -170,7 +170,7 @@ class Search:
         return compared(a.known[one], b.known[other], tensors, self.tolerance)
 
     def _unknown(self, number: int, rows: Sequence[Row]) -> list[int]:
-        """The layers that lead to a layer from the last ones that are known to be equal."""
+        """List the layers between the last ones that are known to be equal and this layer."""
         equal = {row.number for row in rows if row.measure and not row.measure.differs}
         reached: set[int] = set()
         waiting = {number}
@@ -190,7 +190,7 @@ class Search:
         return Found(first, self.a.contents.name(first), measure, error, (), upto)
 
     def _find_error(self) -> Found:
-        """The first layer with which a side fails."""
+        """Find the first layer with which a side fails."""
         last = len(self.a.contents.operators) - 1
         upto = self._smallest(range(last + 1)) if self.can_cut else None
         if upto is not None:
@@ -199,9 +199,9 @@ class Search:
         return Found(last, self.a.contents.name(last), None, error, tuple(range(last)), None)
 
     def _smallest(self, layers: Sequence[int]) -> int | None:
-        """The first of these layers up to which the model differs; None if the last one is equal.
+        """Find the first of these layers up to which the model differs; None if it never does.
 
-        Differences are assumed to stay: otherwise, it is a layer that differs, but not the first.
+        If a difference can disappear again, the result is a layer that differs, but not the first.
         """
         if not layers or self._prefix(layers[-1]) is None:
             return None
@@ -215,7 +215,7 @@ class Search:
         return layers[high]
 
     def given(self) -> Known:
-        """Values of the model's inputs."""
+        """Return the values of the model's inputs."""
         return {
             tensor: [step[place] for step in self.a.steps]
             for place, tensor in enumerate(self.a.contents.graph.inputs)
@@ -235,7 +235,7 @@ class Search:
             assert side.way is not None
             try:
                 outcomes.append(side.way.run(ModelFile(cut.data, name=str(side.file)), steps))
-            except InputError as error:  # nobody computes this part
+            except InputError as error:  # neither side can compute this part
                 outcomes.append(str(error))
         errors = tuple(each if isinstance(each, str) else "" for each in outcomes)
         if any(errors):
@@ -252,7 +252,7 @@ class Search:
     def measure_outputs(
         self, cuts: tuple[Cut, Cut], outputs: Sequence[Steps]
     ) -> dict[int, Difference]:
-        """For each layer of a part, its first output that differs, else any of them."""
+        """Compare each layer of a part: its first output that differs, else any of its outputs."""
         found: dict[int, Difference] = {}
         for place, (one, other) in enumerate(zip(*(cut.outputs for cut in cuts), strict=True)):
             tensors = self.a.contents.graph.tensors[one], self.b.contents.graph.tensors[other]

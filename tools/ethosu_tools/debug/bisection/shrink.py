@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The smallest part of a model that still shows the difference."""
+"""Finds the smallest part of a model that still shows the difference."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .search import Found, Search, Trial
 from .sides import Known, reference_values
 from .ways import Reference
 
-# Operators that are removed one by one from a part that shows the difference.
+# A part of more operators is not reduced further by removing single operators.
 _LARGEST = 24
 _GENERATIONS = 3
 
 
 @dataclass(frozen=True)
 class Repro:
-    """A part, with the inputs of each step that it was given on side B, and on side A."""
+    """A part, with its inputs in each step on side B, and on side A."""
 
     trial: Trial
     inputs: list[list[Array]]
@@ -33,7 +33,7 @@ def shrink(search: Search, found: Found) -> Repro | None:
         return _alone(search, found.number)
     try:
         values = search.recorded()
-    except InputError:  # LiteRT has no such operator: only the model's own inputs are known
+    except InputError:  # LiteRT lacks an operator, so only the model's inputs are known
         values = search.given()
     for layers in _candidates(search, found):
         trial = search.try_layers(layers, values)
@@ -43,7 +43,7 @@ def shrink(search: Search, found: Found) -> Repro | None:
 
 
 def _candidates(search: Search, found: Found) -> Iterator[tuple[int, ...]]:
-    """The layer alone, then with those before it, then everything up to it."""
+    """Yield the layer alone, then with layers before it, then everything up to it."""
     upto = found.upto if found.upto is not None else found.number
     layers = {found.number}
     yield tuple(layers)
@@ -75,7 +75,7 @@ def _pruned(
 
 
 def _with_inputs(search: Search, trial: Trial, values: Known) -> Repro:
-    """With the inputs up to the first step that differs; the others are not needed."""
+    """Keep the inputs of the first step that differs, and of earlier ones if there is state."""
     firsts = [each.first for each in trial.differences.values()]
     last = min(firsts, default=len(search.a.steps) - 1)
     steps = range(last if firsts and not search.a.contents.stateful else 0, last + 1)
@@ -85,12 +85,12 @@ def _with_inputs(search: Search, trial: Trial, values: Known) -> Repro:
 
 
 def _alone(search: Search, number: int) -> Repro | None:
-    """The layer alone, of two models that are not the same: the same inputs, or real values.
+    """Cut the layer alone out of two different models; both get equal inputs or real values.
 
-    The inputs are those that the layer of side B had. None if the layers have other inputs.
+    The inputs come from the layer of side B. None if the layers' inputs do not match.
     """
     a, b = search.a, search.b
-    same = a.contents.file.data == b.contents.file.data  # one of them is a compiled file
+    same = a.contents.file.data == b.contents.file.data  # then one side is a compiled file
     if number not in search.pairs or a.way is None or same:
         return None
     cuts = a.contents.cut({number}), b.contents.cut({search.pairs[number]})

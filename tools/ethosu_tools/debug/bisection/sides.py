@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The two sides of a comparison: a model, the way to compute it, and the values that it gave."""
+"""The two sides of a comparison: each a model, a way to compute it, and the resulting values."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Known = dict[int, list[Array]]
 
 @dataclass
 class Side:
-    """A model, and its values once it has run.
+    """A model, and its values after a run.
 
     way: computes parts of `whole` as this side does; None if only `compiled` can be run. whole: the
-    model before Vela, if known. distrusted: tensors whose observed values may be those of another.
-    guess: how a compiled file may have been compiled.
+    model before Vela, if known. distrusted: tensors whose observed values may be those of other
+    tensors. guess: how a compiled file may have been compiled.
     """
 
     title: str
@@ -46,14 +46,14 @@ class Side:
 
     @classmethod
     def of_source(cls, file: ModelFile, way: Way) -> Side:
-        """A model before Vela."""
+        """Make a side of a model before Vela."""
         return cls(way.title, file, Whole(file), way)
 
     @classmethod
     def of_compiled(cls, file: ModelFile, whole: Whole | None) -> Side:
-        """A compiled model as it is; `whole`: what it was compiled from.
+        """Make a side of a compiled model; `whole` is its source.
 
-        InputError: it was not, because it has other inputs or outputs.
+        InputError: `whole` cannot be the source, because its inputs or outputs differ.
         """
         if whole:
             _check_source(file, whole.file)
@@ -63,7 +63,7 @@ class Side:
 
     @property
     def inputs(self) -> Sequence[Tensor]:
-        """The inputs of the model."""
+        """The model's inputs."""
         return self.file.description.inputs
 
     @cached_property
@@ -83,7 +83,7 @@ class Side:
             try:
                 self.compiled = self.way.compile(self.file)
             except InputError as error:
-                if error.several_lines:  # the model cannot run on any NPU here
+                if error.several_lines:  # then no NPU here can run the model
                     raise
                 self.outcome = str(error)
                 return
@@ -97,8 +97,8 @@ class Side:
     def learn(self, npu: Npu) -> None:
         """Compile the whole model of a compiled file again with this Vela.
 
-        If the result is that of the file, parts of the model can be compiled too. If not, this
-        shows which observed values can be trusted: those that are the reference's here.
+        If that gives the same file, parts of the model can be compiled, too. If not, only observed
+        values that equal the reference's in the new file can be trusted.
         """
         self.guess = npu
         if self.whole is None or isinstance(self.outcome, str):
@@ -127,7 +127,7 @@ def compared(
     tensors: tuple[Tensor, Tensor] | None = None,
     tolerance: float | None = None,
 ) -> Difference | None:
-    """The difference of side B's values, `found`, from side A's; None if their numbers differ.
+    """Compare side B's values, `found`, with side A's; None if their numbers differ.
 
     The shapes of a tensor may differ between two models, and its type, whose raw values count then.
     """
@@ -142,7 +142,7 @@ def compared(
 
 
 def _check_source(file: ModelFile, source: ModelFile) -> None:
-    """An exporter may turn the axes of a tensor, but it keeps the number of its values."""
+    """Check the inputs and outputs; an exporter may permute axes, but keeps the sizes."""
     own, before = file.description, source.description
     for what, found, wanted in (
         ("inputs", before.inputs, own.inputs),
@@ -160,7 +160,7 @@ def _shapes(tensors: Sequence[Tensor]) -> str:
 
 
 def reference_values(whole: Whole, steps: Steps) -> tuple[Outcome, Known]:
-    """Outputs and all values of TFLite's kernels, including the inputs."""
+    """Run TFLite's kernels; returns the outputs and all values, including the inputs."""
     oracle = Oracle(whole.file, keep=True)
     numbers = [t for t in range(len(whole.graph.tensors)) if whole.has_values(t)]
     known: Known = {tensor: [] for tensor in (*numbers, *whole.graph.inputs)}
@@ -174,7 +174,7 @@ def reference_values(whole: Whole, steps: Steps) -> tuple[Outcome, Known]:
 
 
 def match(a: Whole, b: Whole) -> dict[int, int]:
-    """The layer of b for each of a: in the same place if all types are equal, else by name."""
+    """Match layers of a and b: by position if all types are equal, else by name."""
     if [each.name for each in a.operators] == [each.name for each in b.operators]:
         return {number: number for number in range(len(a.operators))}
     names = [_unique(each) for each in (a, b)]
@@ -192,7 +192,7 @@ def is_same_structure(a: Whole, b: Whole) -> bool:
 
 
 def _unique(whole: Whole) -> Mapping[str, int]:
-    """Layers by the name of their only output, if no other has this name."""
+    """Map layers by the name of their only output, if the name is unique."""
     tensors = whole.graph.tensors
     names = [tensor.name for tensor in tensors]
     return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What differs between two models, whatever their values: operators, parameters, scales, axes."""
+"""Compares the structure of two models: operators, parameters, scales, axes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .sides import match
 
 @dataclass(frozen=True)
 class Change:
-    """One thing of a layer that is `a` in the first model and `b` in the second; "" if absent."""
+    """A property of a layer that is `a` in the first model and `b` in the second; "" if absent."""
 
     layer: str
     what: str
@@ -24,7 +24,7 @@ class Change:
 
 
 def changes(a: Whole, b: Whole) -> list[Change]:
-    """All differences, layer by layer, in the order of `a`; then the layers that only `b` has."""
+    """List all differences, layer by layer, in the order of `a`, then the layers only in `b`."""
     pairs = match(a, b)
     found = []
     for number, operator in enumerate(a.operators):
@@ -39,7 +39,7 @@ def changes(a: Whole, b: Whole) -> list[Change]:
 
 
 def _of_layer(a: Whole, b: Whole, one: int, other: int) -> Iterator[tuple[str, str, str]]:
-    """What differs in a layer, and both values."""
+    """Yield each property of a layer that differs, with both values."""
     first, second = a.operators[one], b.operators[other]
     if first.name != second.name:
         yield "operator", first.name, second.name
@@ -80,7 +80,7 @@ def _of_tensor(a: Whole, b: Whole, one: int, other: int) -> Iterator[tuple[str, 
 
 
 def _fields(whole: Whole, number: int) -> dict[str, Any]:
-    """Options, as what can be compared."""
+    """Convert options to values that can be compared."""
     options = whole.options(number)
     found = dict(vars(options)) if options else {}
     found["customOptions"] = whole.custom_options(number)
@@ -92,7 +92,7 @@ def _fields(whole: Whole, number: int) -> dict[str, Any]:
 
 
 def _shown(was: Any, now: Any) -> tuple[str, str]:
-    """Two numbers; of two lists the first pair that differs, and which it is."""
+    """Format two numbers; of two lists, the first pair that differs, with its position."""
     if not isinstance(was, tuple):
         return str(was), str(now)
     if len(was) != len(now):

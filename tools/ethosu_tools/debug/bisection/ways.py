@@ -28,7 +28,7 @@ class Way(Protocol):
         """The way, in a few words."""
 
     def run(self, source: ModelFile, steps: Steps) -> Outcome:
-        """The outputs of a model."""
+        """Compute the outputs of a model."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Reference:
         return f"TFLite's reference kernels (LiteRT {litert.installed()})"
 
     def run(self, source: ModelFile, steps: Steps) -> list[list[Array]]:
-        """The outputs of a model; InputError if LiteRT cannot run it."""
+        """Compute the outputs of a model; InputError if LiteRT cannot run it."""
         oracle = Oracle(source)
         return [oracle.step(step) for step in steps]
 
@@ -91,7 +91,7 @@ class Npu:
         return self._made[source.data]
 
     def run(self, source: ModelFile, steps: Steps) -> Outcome:
-        """The outputs of a model; a crash of Vela and an error of the NPU are outcomes too."""
+        """Compute the outputs of a model; a crash of Vela or an NPU error is an outcome, too."""
         try:
             return simulation.outputs(self.compile(source), steps)
         except CannotRunError:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""QEMU with the plugin, its links, its log, and firmware that runs to its end."""
+"""Runs QEMU with the plugin: links to QEMU, its log, and firmware that runs to its end."""

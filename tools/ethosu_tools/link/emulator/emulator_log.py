@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an emulator or its firmware prints, in bounded memory."""
+"""Keeps the output of an emulator or its firmware in bounded memory."""
 
 import os
 import select
@@ -7,12 +7,12 @@ import threading
 
 from ...base.closeable import Closeable
 
-# Bytes kept of the beginning, and of the end.
+# Numbers of bytes kept from the beginning and from the end.
 KEPT = 1 << 20
-# Bytes that a pipe holds at most, and that are read at once.
+# Capacity of a pipe, and number of bytes read at once.
 _PIPE, _CHUNK = 1 << 20, 1 << 16
 _END_S = 2.0
-# Between the two; also for those who need all of a log.
+# This text marks the gap; also used by callers that need a whole log.
 LEFT_OUT = "bytes of output are left out"
 
 
@@ -29,16 +29,16 @@ class Excerpt:
         room = self._kept - len(self._head)
         self._head += data[:room]
         self._tail += data[room:]
-        if len(self._tail) > 2 * self._kept:  # rarely, since it copies
+        if len(self._tail) > 2 * self._kept:  # rarely, because it copies
             self._left_out += len(self._tail) - self._kept
             del self._tail[: -self._kept]
 
     def size(self) -> int:
-        """Of all data."""
+        """Size of all data."""
         return len(self._head) + self._left_out + len(self._tail)
 
     def data(self, since: int = 0) -> bytes:
-        """What is kept of the data after the first `since` bytes.
+        """Return what is kept of the data after the first `since` bytes.
 
         A line says how much is left out between beginning and end.
         """
@@ -48,7 +48,7 @@ class Excerpt:
         return bytes(head + gap + self.end(min(self.size() - end, self.size() - since)))
 
     def end(self, size: int) -> bytes:
-        """The last bytes, up to `size` of them."""
+        """Return the last bytes, at most `size`."""
         missing = max(0, size - len(self._tail))
         head = self._head[len(self._head) - missing :] if missing < len(self._head) else self._head
         return bytes(head + self._tail[max(0, len(self._tail) - size) :])
@@ -66,23 +66,23 @@ class EmulatorLog(Closeable):
         self._thread.start()
 
     def fileno(self) -> int:
-        """The end to write, for the emulator."""
+        """Return the writing end, for the emulator."""
         return self._write
 
     def size(self) -> int:
-        """The number of bytes that have been written so far."""
+        """Return the number of bytes that have been written so far."""
         with self._lock:
             self._drain()
             return self._kept.size()
 
     def text(self, since: int = 0) -> str:
-        """All that has been written after the first `since` bytes, as far as it is kept."""
+        """Return what has been written after the first `since` bytes, as far as it is kept."""
         with self._lock:
             self._drain()
             return self._kept.data(since).decode(errors="replace")
 
     def end(self, limit: int) -> str:
-        """The last `limit` bytes that have been written so far."""
+        """Return the last `limit` bytes that have been written so far."""
         with self._lock:
             self._drain()
             return self._kept.end(limit).decode(errors="replace")
@@ -95,7 +95,7 @@ class EmulatorLog(Closeable):
             self._thread.join(_END_S)  # longer only if another process still writes
 
     def _follow(self) -> None:
-        """Read until all ends to write are closed."""
+        """Read until all writing ends are closed."""
         ready = select.poll()  # select() takes no descriptor above 1023
         ready.register(self._read, select.POLLIN)
         while self._has_reader:
@@ -111,7 +111,7 @@ class EmulatorLog(Closeable):
                 break
 
     def _take(self) -> bytes | None:
-        """Read a part of what is in the pipe, None: nothing now; b"": nothing any more."""
+        """Read some data from the pipe; None if it is empty now, b"" if it is closed."""
         try:
             data = os.read(self._read, _CHUNK)
         except BlockingIOError:

@@ -22,14 +22,14 @@ from .emulator_log import EmulatorLog, Excerpt
 # retargeting of the C library immediately sends one more byte, the exit code.
 END = b"\x04"
 _CODE_S = 0.05
-# For an emulator that is asked to end.
+# An emulator that is asked to end gets this time.
 _END_S = 10.0
 # The end of the log that is searched each time; QEMU logs each invalid access, so it may be large.
 _LOG_END = 1 << 20
 
 
 class Reason(Enum):
-    """What ended a run."""
+    """The event that ended a run."""
 
     EXIT = "the firmware ended, or QEMU did"
     EOT = "the firmware sent EOT"
@@ -72,9 +72,9 @@ class Stream:
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends a run besides its streams.
+    """Limits that end a run, in addition to its streams.
 
-    `until` is a text on stderr. `processor_s` are seconds of a `Deadline`, `simulated_s` those of
+    `until` is a text on stderr. `processor_s` are seconds of a `Deadline`, `simulated_s` seconds of
     the firmware's own clock, which QEMU runs at the speed of the host's.
     """
 
@@ -85,10 +85,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended; `code` is QEMU's exit code, and means nothing unless it ended by itself.
+    """The end of a run; `code`, QEMU's exit code, is meaningless unless QEMU ended by itself.
 
-    `after` are the bytes that followed EOT at once. `log` is what was printed on stderr: of a long
-    one, its beginning and its end.
+    `after` are the bytes that followed EOT immediately. `log` is the output on stderr, without the
+    middle if it is long.
     """
 
     reason: Reason
@@ -111,7 +111,7 @@ def run(
     """Run an emulator to the end of its firmware.
 
     The first stream is its stdout; `command` gets the paths at which QEMU opens the others.
-    QEMU inherits `files`. It ends `in_order` when it must still write memory to files.
+    QEMU inherits `files`. With `in_order`, QEMU ends by itself, to write memory to files first.
     """
     began, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     with contextlib.ExitStack() as resources:
@@ -142,14 +142,14 @@ def run(
 
 
 def _pipe(resources: contextlib.ExitStack) -> tuple[int, BinaryIO]:
-    """A pipe that is closed with `resources`; the end to write may be closed earlier."""
+    """Open a pipe that is closed with `resources`; the writing end may be closed earlier."""
     read, write = os.pipe()
     resources.callback(os.close, read)
     return read, resources.enter_context(os.fdopen(write, "wb", buffering=0))
 
 
 def _drain(process: "subprocess.Popen[bytes]", sources: dict[int, Stream]) -> None:
-    """Wait for the end of an emulator that was asked to end, and read what it writes until then."""
+    """Wait until an emulator that was asked to end has ended, and read its output until then."""
     deadline, ended = Deadline(_END_S, process), False
     while sources or not ended:
         ended = deadline.expired()
@@ -201,7 +201,7 @@ def _on_stderr(log: EmulatorLog, text: str) -> bool:
 
 
 def _after(process: "subprocess.Popen[bytes]", read: int, after: bytes) -> bytes:
-    """The bytes that follow EOT at once."""
+    """Return the bytes that follow EOT immediately."""
     deadline = Deadline(_CODE_S, process)
     while len(after) < 2 and process.poll() is None and not deadline.expired():
         if select.select([read], [], [], STEP_S)[0]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs any firmware on an emulated board with an NPU, to its end.
 
-Its output on the UART or by semihosting is passed on as it arrives. The run ends with semihosting's
-exit, at a text that a test waits for, or at the time-out.
+Output on the UART or by semihosting is passed on as it arrives. The run ends with the exit call of
+semihosting, at a text that a test waits for, or at the time-out.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,10 +24,10 @@ _TAIL = 200
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended: `exit_code` comes from semihosting or follows EOT; it is 0 after `until`.
+    """The end of a run: `exit_code` comes from semihosting or follows EOT; it is 0 after `until`.
 
-    Output after the awaited text has no effect. Of output and log, the beginning and the end are
-    kept if they are long; a line says how much is left out.
+    Output after the awaited text has no effect. Long output and logs lose their middle; a line says
+    how much is left out.
     """
 
     exit_code: int
@@ -36,7 +36,7 @@ class Ended:
 
 
 def is_ours(image: Path) -> bool:
-    """Whether it is this project's firmware, with a prompt that the tools can use."""
+    """Whether an image is this project's firmware, with a prompt that the tools can use."""
     return f"\0{OURS}\0".encode() in image.read_bytes()
 
 
@@ -90,14 +90,14 @@ def run(
     return Ended(code, stream.kept.data().decode(errors="replace"), outcome.log)
 
 
-# QEMU's stdout, which UARTs and semihosting share so that their order is kept. As a file, since
-# QEMU makes "stdio" non-blocking, and then firmware loses what it prints while the pipe is full.
+# UARTs and semihosting share QEMU's stdout to keep their order. It is named as a file, since QEMU
+# makes "stdio" non-blocking, and then firmware loses what it prints while the pipe is full.
 OUT = "out"
 OUTPUT = ("-chardev", f"file,id={OUT},path=/dev/stdout,mux=on")
 
 
 def semihosting_files(folder: Path | None, option: str = "--semihosting") -> list[str]:
-    """The plugin's option for the folder below which semihosting may use files."""
+    """Return the plugin's option for the folder to which semihosting is restricted."""
     if folder is not None and not folder.is_dir():
         raise UsageError(f"{option}: {folder} is no folder")
     return [] if folder is None else [f"files={folder.absolute()}"]
@@ -106,7 +106,7 @@ def semihosting_files(folder: Path | None, option: str = "--semihosting") -> lis
 def semihosting(
     device: str | None, arguments: Sequence[str] = (), *, enabled: bool = True
 ) -> list[str]:
-    """Options of QEMU that let firmware print, use files and exit by semihosting."""
+    """Return QEMU's options that let firmware print, use files and exit by semihosting."""
     if not enabled:
         return ["-semihosting-config", "enable=off"]
     words = ["enable=on", "target=native", *([f"chardev={device}"] if device else [])]
@@ -115,14 +115,14 @@ def semihosting(
 
 
 def exit_code(outcome: emulator_run.Outcome) -> int:
-    """The code with which the firmware ended the emulator; BoardError if QEMU itself failed."""
+    """Return the firmware's exit code; BoardError if QEMU itself failed."""
     if outcome.code < 0 or (outcome.code and _is_from_qemu(outcome.log)):
         raise BoardError(f"QEMU ended with {outcome.code}: {qemu.summarise_log(outcome.log)}")
     return outcome.code
 
 
 def _is_from_qemu(errors: str) -> bool:
-    """Whether QEMU or its plugin printed an error, not only about a module of another QEMU."""
+    """Whether QEMU or its plugin printed an error, except about a module of another QEMU."""
     return any(
         line.startswith(FATAL)
         or ("qemu-system" in line and "failed to initialize module" not in line)
@@ -131,6 +131,6 @@ def _is_from_qemu(errors: str) -> bool:
 
 
 def last_output(stream: Stream) -> str:
-    """The end of the output, for an error message."""
+    """Return the end of the output, for an error message."""
     last = stream.kept.end(_TAIL).decode(errors="replace").strip()
     return f"its last output: {last!r}" if last else "it printed nothing"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""An emulated board: a QEMU process with our NPU plugin, and its memory mapped here.
+"""Runs an emulated board: a QEMU process with our NPU plugin; its memory is mapped here.
 
-The guest's memories are memory files that this process maps too, so that models and tensors reach
-the board without a serial line. QEMU ends with this process, however that ends.
+The guest's memories are memory files that this process maps, too, so that models and tensors reach
+the board without a serial line. QEMU ends with this process, even if this process is killed.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ CONTROL_TIMEOUT_S = 10.0
 _POLL_S = 0.05
 _END_S = 10.0  # for a process to exit whose links broke, also on a busy machine
 _FIND_S = 0.01
-# The plugin's answer to the argument tell=qemu, and any line of the plugin's.
+# The plugin's answer to the argument tell=qemu, and the form of all lines of the plugin.
 _TOLD = re.compile(r"ethosu: QEMU version (\d+)\.(\d+)\.(\d+) with plugin API (\d+)")
 _SAID = re.compile(r"^ethosu: (.*)", re.MULTILINE)
 # QEMU's name for the host end of the UART, and the plugin's for its console.
@@ -56,17 +56,17 @@ _CONSOLE_LINE = re.compile(r"(?:char device redirected to|ethosu: console) (\S+)
 _UNMAPPED = re.compile(
     r"Invalid (read|write) at addr (0x[0-9A-F]+), size (\d), region '\(null\)', reason: rejected"
 )
-# Items of QEMU's log; since QEMU 10 that message has its own.
+# Items of QEMU's log; since QEMU 10, the above message has an item of its own.
 _LOGGED, _OWN_ITEM = ("guest_errors", "invalid_mem"), (10, 0)
 # QEMU's own machine reads vectors at address 0 before the image is loaded.
 _RESET = re.compile(r"(?:Invalid read at addr 0x[04], size 4, region '\(null\)'.*\n){2}")
 _PR_SET_PDEATHSIG = 1
-# Loaded here, since little is allowed between fork and exec.
+# The C library is loaded here, since little is allowed between fork and exec.
 _LIBC = ctypes.CDLL(None)
 
 
 def check_elf(image: Path) -> Path:
-    """Check the image: QEMU would start with anything, without an error."""
+    """Check the image, because QEMU would start any file without an error."""
     head = read_whole(image)
     for at, expected in ((0, _ELF), (18, _ARM)):
         found = head[at : at + len(expected)]
@@ -79,7 +79,7 @@ def check_elf(image: Path) -> Path:
 
 
 def timing_options(setup: BoardSetup) -> list[str]:
-    """Plugin options for a board whose NPU takes its estimated time."""
+    """Return plugin options for a board whose NPU takes its estimated time."""
     board = setup.board
     if not board.estimate:
         return [f"timing=model:{board.clock_mhz}"]
@@ -92,7 +92,7 @@ def timing_options(setup: BoardSetup) -> list[str]:
 
 
 def rom_span(board: BoardFacts, image: bytes) -> Span:
-    """Memory for a ROM file system image: the board's, else that of the emulator."""
+    """Return the memory for a ROM file system image: the board's, else the emulator's."""
     larger = board.qemu.romfs if board.qemu else None
     spans = [board.romfs, *([larger] if larger else [])]
     for span in spans:
@@ -119,8 +119,8 @@ class Machine(Closeable):
     ) -> None:
         """Start QEMU; `port` is then the name of the console's serial device.
 
-        `setup` is one of `boards.setup.emulated`, by default the default board. A board as its chip
-        lacks the console "fast", which is otherwise the default.
+        `setup` comes from `boards.setup.emulated`; by default it is the default board. The console
+        "fast" is the default, except with `as_chip`, which lacks it.
 
         `plugin_options` are additional options of the plugin, such as "fault=irq-lost:2", and
         `more_options` of QEMU. The clock of a `repeatable` board counts instructions. On a
@@ -202,7 +202,7 @@ class Machine(Closeable):
         self._control.command("system_reset", self._deadline(CONTROL_TIMEOUT_S), event="RESET")
 
     def state(self) -> str:
-        """State of QEMU, for messages; a waiting CPU executes few instructions."""
+        """Describe QEMU's state, for messages; a waiting CPU executes few instructions."""
         if not self.running():
             return f"ended ({self.process.returncode})"
         self.wake()
@@ -222,15 +222,15 @@ class Machine(Closeable):
         return f"is running, {count}"
 
     def log(self, since: int = 0) -> str:
-        """The log: output of QEMU and the plugin, and the firmware's fault reports.
+        """Return the log: output of QEMU and the plugin, and the firmware's fault reports.
 
-        `since`: without what was in it when it had this size. Of a long log, only the beginning and
-        the end are kept, see emulator_log.py.
+        `since` omits what was in the log when it had this size. A long log loses its middle, see
+        emulator_log.py.
         """
         return in_plain_words(self._log.text(since))
 
     def log_size(self) -> int:
-        """The size of the log in bytes, for `log`."""
+        """Return the size of the log in bytes, for `log`."""
         return self._log.size()
 
     def log_tail(self, lines: int = 5) -> str:
@@ -241,7 +241,7 @@ class Machine(Closeable):
         return Deadline(seconds, self.process)
 
     def _instructions(self) -> int:
-        """The number of instructions executed by the guest, from the plugin's registers."""
+        """Read the number of instructions executed by the guest from the plugin's registers."""
         text = self._control.command(
             "human-monitor-command",
             self._deadline(CONTROL_TIMEOUT_S),
@@ -251,7 +251,7 @@ class Machine(Closeable):
         return high << 32 | low
 
     def _check_start(self) -> None:
-        """Wait until the board runs: QEMU prints its port before it loads the plugin."""
+        """Wait until the board runs, because QEMU prints its port before it loads the plugin."""
         try:
             self._control.command("cont", self._deadline(START_TIMEOUT_S))
         except BoardError as error:
@@ -285,7 +285,7 @@ class Machine(Closeable):
 
 
 def in_plain_words(log: str) -> str:
-    """QEMU's log, with bad accesses in plain words."""
+    """Replace QEMU's messages about bad accesses in a log by plain words."""
     text = _RESET.sub("", log, count=1)
     return _UNMAPPED.sub(r"\1 of \3 bytes at \2, which is unmapped on this board", text)
 
@@ -315,7 +315,7 @@ def find_qemu(program: str = _QEMU) -> str:
 
 
 class Identity(NamedTuple):
-    """What QEMU tells the plugin."""
+    """A QEMU's version and plugin API, as reported by the plugin."""
 
     version: tuple[int, int, int]
     api: int  # level of the plugin API
@@ -323,9 +323,9 @@ class Identity(NamedTuple):
 
 @functools.cache
 def identify(qemu: str) -> Identity:
-    """Identify a QEMU that runs the plugin, which tells it; this starts no machine.
+    """Let the plugin identify a QEMU; this starts no machine.
 
-    The plugin's reason if it does not run there becomes the error. QEMU takes 0.1 s for the answer.
+    If the plugin does not run there, its reason becomes the error. QEMU takes 0.1 s to answer.
     """
     ask = ["-machine", "none", "-display", "none"]
     ask += ["-plugin", f"{quoted(paths.qemu_plugin())},tell=qemu"]
@@ -347,7 +347,7 @@ def identify(qemu: str) -> Identity:
 
 @functools.cache
 def log_options(qemu: str) -> tuple[str, ...]:
-    """Options that log errors of the program, with the items that this QEMU has."""
+    """Return options that log errors of the program, with the items that this QEMU has."""
     if identify(qemu).version < _OWN_ITEM:  # saves a start of QEMU
         return "-d", _LOGGED[0]
     text = subprocess.run([qemu, "-d", "help"], capture_output=True, text=True, check=False).stdout
@@ -356,7 +356,7 @@ def log_options(qemu: str) -> tuple[str, ...]:
 
 
 def options(setup: BoardSetup, *, timed: bool = False, plugin: Sequence[str] = ()) -> list[str]:
-    """QEMU's options for a board that runs its image; `plugin`: further ones of the plugin."""
+    """Return QEMU's options to run a board's image; `plugin` has further options of the plugin."""
     fixed = targets.npus_of(setup.board) == setup.board.npus
     words = [] if fixed else [f"npu={setup.npu}"]
     words += [f"coherence={setup.coherence}"]
@@ -370,7 +370,7 @@ def options(setup: BoardSetup, *, timed: bool = False, plugin: Sequence[str] = (
 
 
 def machine_options(machine: str, board: str, plugin: Sequence[str]) -> list[str]:
-    """QEMU's options for its machine, as the plugin's board of this name."""
+    """Return QEMU's options for its machine, as the plugin's board of this name."""
     words = [paths.qemu_plugin(), f"board={board}", *plugin]
     return ["-machine", machine, "-display", "none", "-plugin", ",".join(map(quoted, words))]
 
@@ -394,7 +394,7 @@ def start(command: Sequence[str], **settings: Any) -> subprocess.Popen[bytes]:
 
 
 def die_with_parent(parent: int) -> None:
-    """Have the kernel end this process when its parent ends, however that ends."""
+    """Have the kernel end this process whenever its parent ends."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before the kernel was told
+    if os.getppid() != parent:  # the parent ended before the request
         os.kill(os.getpid(), signal.SIGKILL)

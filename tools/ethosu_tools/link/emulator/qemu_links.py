@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What this process shares with QEMU: the guest's memories, and the control channel."""
+"""Links to QEMU: the guest's memories, which are shared, and the control channel."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ class GuestMemory:
     """Guest memories mapped into this process, addressed by guest address."""
 
     def __init__(self, memories: Mapping[str, Span]) -> None:
-        """Make a memory file for each, with the plugin's name for it."""
+        """Make a memory file for each memory, with the plugin's name."""
         self._spans = memories
         self.files: dict[str, int] = {}
         self._maps: dict[str, mmap.mmap] = {}
@@ -71,7 +71,7 @@ class Control:
 
     @property
     def fd(self) -> int:
-        """The end of the channel passed to QEMU."""
+        """Return the end of the channel that is passed to QEMU."""
         return self._theirs.fileno()
 
     def command(
@@ -84,7 +84,7 @@ class Control:
         if not self._ready:
             self._ready = True
             self.command("qmp_capabilities", deadline)
-        if event:  # earlier ones come before the reply to this
+        if event:  # earlier events come before the reply to this
             self.command("query-status", deadline)
         missing = {"return"} | ({event} if event else set())
         result = None
@@ -94,7 +94,7 @@ class Control:
             self._ours.sendall(json.dumps(request).encode())
             while missing:
                 reply = self._reply(deadline)
-                own = reply.get("id") == self._id  # not a late one
+                own = reply.get("id") == self._id  # not a late reply
                 if own and "error" in reply:
                     raise BoardError(f"QEMU rejected {name}: {reply['error'].get('desc')}")
                 if not own and deadline.expired():
@@ -111,7 +111,7 @@ class Control:
         self._theirs.close()
 
     def _reply(self, deadline: Deadline) -> dict[str, Any]:
-        """The next line from QEMU."""
+        """Read the next line from QEMU."""
         while b"\n" not in self._received:
             with contextlib.suppress(TimeoutError):
                 self._received += self._ours.recv(65536)

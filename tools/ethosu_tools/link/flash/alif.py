@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Flashes with Alif's security toolkit, which writes the image and a table of contents to MRAM.
 
-The chip's Secure Enclave writes the memory; the toolkit communicates with its UART. Two editions
-differ in their options: MicroPython's works on any folder and is told the chip, Alif's release
-requires its input in its own folders and is set to one chip. Settings: `part`, `revision` of the
-chip, `cpu`, `address`, and `device_config`, a file of MicroPython's edition. Sources: ports/alif of
-MicroPython 1.28 (Makefile, deploy.md, alif_cfg.json.in), and the toolkit itself, which was run up
-to the missing port. Never tested on a chip.
+The chip's Secure Enclave writes the memory; the toolkit communicates with its UART. The options of
+two editions differ: MicroPython's works on any folder and takes the chip as an option, Alif's
+release requires its input in its own folders and is configured for one chip. Settings: `part`,
+`revision` of the chip, `cpu`, `address`, and `device_config`, a file of MicroPython's edition.
+Sources: ports/alif of MicroPython 1.28 (Makefile, deploy.md, alif_cfg.json.in), and the toolkit
+itself, which was run until it missed the port. This was never tested on a chip.
 """
 
 import json
@@ -34,15 +34,15 @@ MISSING = (
 KIT = "alif"
 _GENERATE, _WRITE = "app-gen-toc", "app-write-mram"
 _IMAGE, _CONFIG, _CONTENTS = "firmware.bin", "firmware.json", "firmware.toc.bin"
-# In Alif's edition: the chip's firewalls, clocks and pins after a reset; and the chip it is set to.
+# Files of Alif's edition: firewalls, clocks and pins after a reset, and the configured chip.
 _DEVICE_CONFIG = "app-device-config.json"
 _CHIP = Path("utils/global-cfg.db")
-# An option of MicroPython's edition, whose first release has it in one of the two programs only.
+# In the first release of MicroPython's edition, only one of the two programs has this option.
 _PART = "--cfg-part"
 
 
 def contents(settings: Mapping[str, Any], binary: str, device_config: str) -> dict[str, Any]:
-    """The table of contents: the device's configuration, and the image that a core starts."""
+    """Return the table of contents: the device's configuration and the image of a core."""
     common = {"disabled": False, "signed": False}
     return {
         "DEVICE": common | {"binary": device_config, "version": "0.5.00"},
@@ -66,7 +66,7 @@ class Toolkit:
     of_micropython: bool
 
     def program(self, name: str, python: str) -> list[str | Path]:
-        """The words that start a program."""
+        """Return the command that starts a program."""
         path = self.folder / f"{name}{self.suffix}"
         return [python, path] if self.suffix else [path]
 
@@ -76,7 +76,7 @@ class Toolkit:
 
 
 def find(tools: Path | None) -> Toolkit | None:
-    """The toolkit that is named or on PATH; None if there is none."""
+    """Find the toolkit that is named or on PATH; None if there is none."""
     on_path = (shutil.which(f"{_WRITE}{suffix}") for suffix in (".py", ""))
     named = tools or os.environ.get(VARIABLE) or next(filter(None, on_path), None)
     if not named:
@@ -122,7 +122,7 @@ def _refuse_another_chip(toolkit: Toolkit, settings: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Where the toolkit expects its input, and the options of its two programs, run in `folder`."""
+    """The paths of the toolkit's input, and the options of its two programs, run in `folder`."""
 
     folder: Path
     copy: Path
@@ -133,7 +133,7 @@ class _Plan:
 
 
 def _plan_of_micropythons(request: Request, settings: Mapping[str, Any]) -> _Plan:
-    """Names without a folder: the toolkit separates the paths of a package by spaces."""
+    """Plan with names without a folder, because the toolkit separates paths by spaces."""
     chip = [_PART, settings["part"], "--cfg-rev", settings["revision"]]
     return _Plan(
         *(request.work, request.work / _IMAGE, request.work / _CONFIG, settings["device_config"]),
@@ -196,7 +196,7 @@ def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
 
 
 def _command(request: Request, words: Sequence[str | Path], folder: Path) -> Step:
-    """Run a program of the toolkit; asked whether to go on with another chip, it reads no."""
+    """Run a program of the toolkit; answer "no" if it asks whether to accept another chip."""
     text = f"cd {shlex.quote(str(folder))}; {shlex.join(map(str, words))}"
     return Step(text, lambda: run_tool(words, request.ui, folder, answer="n\n"))
 

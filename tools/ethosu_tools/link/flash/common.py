@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shared by all flashing methods: the request, its steps, running a vendor's tool."""
+"""Common parts of all flashing methods: a request, its steps, and running a vendor's tool."""
 
 import codecs
 import contextlib
@@ -21,12 +21,12 @@ from ...base.files import read_whole
 from ...base.ui import Ui
 from ...boards.facts import BoardFacts
 
-# All tools report their progress. One that waits for a device, such as dfu-util, falls silent.
+# All tools report their progress, but one that waits for a device, such as dfu-util, is silent.
 SILENCE_S = 120.0
-# Of the output of a tool that failed: characters that are kept, lines that the error names.
+# Characters kept of a failed tool's output, and lines quoted in the error.
 _KEPT, _LINES = 4000, 5
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-# Python's programs keep their output back otherwise. The user's own setting comes first.
+# Otherwise Python programs buffer their output. The user's own setting has priority.
 _ENVIRONMENT = {"PYTHONUNBUFFERED": "1"}
 
 
@@ -48,13 +48,13 @@ class Request:
     python: str | None = None
 
     def image(self, suffix: str) -> Path:
-        """The firmware with another suffix, next to the ELF file, where the build puts it."""
+        """Return the firmware with another suffix, which the build puts next to the ELF file."""
         return (
             self.firmware.with_suffix(suffix) if self.firmware.suffix == ".elf" else self.firmware
         )
 
     def needs_port(self) -> str:
-        """The serial port; raises UsageError if it was not given."""
+        """Return the serial port; raises UsageError if it was not given."""
         if self.port is None:
             raise UsageError(
                 f"flashing {self.board.name} needs its serial port, for example --port /dev/ttyACM0"
@@ -75,10 +75,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Tool:
-    """What a flashing method needs from elsewhere.
+    """A program or file that a flashing method needs.
 
-    `locate` takes a board's settings, and returns version and place; raises SetupError if it is
-    missing.
+    `locate` takes a board's settings, and returns version and place; raises SetupError if the tool
+    is missing.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Way:
     def check(self, board: BoardFacts, changes: Mapping[str, str]) -> Mapping[str, Any]:
         """Return the settings of a board, with the user's changes.
 
-        Raises SetupError if one is missing or unknown, UsageError if it cannot be changed so.
+        Raises SetupError if a setting is missing or unknown, UsageError for an invalid change.
         """
         given = dict(board.flash[self.name])
         for problem, names in (
@@ -124,7 +124,7 @@ class Way:
 
 
 def _changed(name: str, old: Any, text: str) -> Any:
-    """The new value of a setting, with the type of the old one."""
+    """Convert the new value of a setting to the type of the old one."""
     try:
         return int(text, 0) if isinstance(old, int) else text
     except ValueError:
@@ -134,7 +134,7 @@ def _changed(name: str, old: Any, text: str) -> Any:
 
 
 def read_image(path: Path, largest: int | None = None) -> bytes:
-    """Contents of an image; raises InputError if it is missing, empty or too large."""
+    """Read an image; raises InputError if it is missing, empty or too large."""
     data = read_whole(path)
     if not data:
         raise InputError(f"{path} is empty, expected a firmware image")
@@ -144,13 +144,13 @@ def read_image(path: Path, largest: int | None = None) -> bytes:
 
 
 def named_folder(named: Path | None, variable: str) -> Path | None:
-    """Folder of a vendor's tool: the one that --tools named, else an environment variable."""
+    """Return the folder of a vendor's tool, from --tools or an environment variable."""
     folder = named or (Path(os.environ[variable]) if os.environ.get(variable) else None)
     return folder and folder.expanduser().resolve()
 
 
 def tool_folder(named: Path | None, variable: str, file: str, missing: str) -> Path:
-    """The named folder; raises SetupError with the text `missing` unless it contains `file`."""
+    """Return the named folder; raises SetupError with text `missing` unless `file` is in it."""
     folder = named_folder(named, variable)
     if not folder:
         raise SetupError(missing)
@@ -160,7 +160,7 @@ def tool_folder(named: Path | None, variable: str, file: str, missing: str) -> P
 
 
 def on_path(program: str, missing: str) -> str:
-    """Path of a program; raises SetupError with the text `missing` if it is not on PATH."""
+    """Find a program on PATH; raises SetupError with the text `missing` if it is not there."""
     path = shutil.which(program)
     if path is None:
         raise SetupError(missing)
@@ -168,7 +168,7 @@ def on_path(program: str, missing: str) -> str:
 
 
 def ask(words: Sequence[str]) -> tuple[int, str]:
-    """Exit code and output of a program that answers at once; raises SetupError if it does not."""
+    """Run a program that ends at once; returns exit code and output, else raises SetupError."""
     try:
         done = subprocess.run(
             words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SILENCE_S, check=False
@@ -179,7 +179,7 @@ def ask(words: Sequence[str]) -> tuple[int, str]:
 
 
 def with_version(path: str, option: str) -> str:
-    """The line in which a program names its version, and its path."""
+    """Return the line in which a program names its version, and its path."""
     lines = [line for line in ask([path, option])[1].splitlines() if re.search(r"\d\.\d", line)]
     return f"{lines[0].strip()}, {path}" if lines else path
 
@@ -189,7 +189,7 @@ def run_tool(
 ) -> None:
     """Run a vendor's tool; raises BoardError with its last lines if it fails or falls silent.
 
-    Its output is shown on a terminal as it arrives. `answer` is what it reads if it asks the user.
+    Its output is shown on a terminal as it arrives. `answer` is typed if the tool asks the user.
     """
     words = [str(word) for word in command]
     name = Path(next((word for word in words[:2] if word.endswith(".py")), words[0])).name
@@ -227,12 +227,12 @@ def _answer(process: subprocess.Popen[bytes], answer: str) -> None:
 
 
 def _output(process: subprocess.Popen[bytes]) -> Iterator[str]:
-    """What the tool prints, as it arrives; raises queue.Empty if it is silent for too long."""
+    """Yield the tool's output as it arrives; raises queue.Empty if it is silent for too long."""
     arrived: queue.Queue[bytes] = queue.Queue()
     stdout = cast(io.BufferedReader, process.stdout)
 
     def read() -> None:
-        with stdout:  # here: another process may keep the other end open
+        with stdout:  # closed here: another process may keep the other end open
             while data := stdout.read1():
                 arrived.put(data)
         arrived.put(b"")
@@ -244,6 +244,6 @@ def _output(process: subprocess.Popen[bytes]) -> Iterator[str]:
 
 
 def _last_lines(text: str) -> str:
-    """The last lines with text; of a line that the tool overwrote, what it showed last."""
+    """Return the last lines with text; overwritten lines as they looked last."""
     lines = [line.strip() for line in text.replace("\r", "\n").split("\n") if line.strip()]
     return " | ".join(lines[-_LINES:])

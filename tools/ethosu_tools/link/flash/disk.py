@@ -22,7 +22,7 @@ from .common import Request, Step, Way, read_image
 
 _MOUNTS = Path("/proc/mounts")
 _VOLUMES = Path("/Volumes")
-# The escape of a space in the list of mounts.
+# The list of mounts escapes a space like this.
 _OCTAL = re.compile(r"\\([0-7]{3})")
 # Probes write the reason why they rejected an image here (DAPLink's convention).
 _REFUSED = "FAIL.TXT"
@@ -64,7 +64,7 @@ def _within(access: Callable[[], T], seconds: float | None = None) -> T:
 
 
 def mounted() -> list[Path]:
-    """Mount points of disks."""
+    """List the mount points of disks."""
     if platform.system() == "Darwin":
         return sorted(_VOLUMES.iterdir())
     if platform.system() != "Linux":
@@ -81,7 +81,7 @@ def mounted() -> list[Path]:
 
 
 def find(request: Request, settings: Mapping[str, Any]) -> Path:
-    """Mount point of the board's disk: --disk, else the disk with its label or its info file."""
+    """Find the board's disk: --disk, else the disk with its label or its info file."""
     label, info = settings["label"], settings["info"]
     if request.disk:
         choice = [request.disk]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads an image of Himax's tool as a WE2's boot loader does; finds why it would not start.
+"""Reads an image of Himax's tool as a WE2's boot loader does, and tells if it would not start.
 
 The image is what the flash contains. It begins with a memory descriptor, whose entries are the
 partitions. The boot loader copies the sections of those with type 3 to their addresses, then jumps
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from ...base.errors import InputError
 
-# The certificate of a partition with one section, and what each further section adds to it.
+# Size of a certificate for one section, and what each further section adds.
 _CERTIFICATE, _PER_SECTION = 0x4AC, 52
 _FIRST_ADDRESS, _RECORD = 0x398, 44
-# Where the CPU sees the flash.
+# The flash's address for the CPU.
 FLASH = 0x3A000000
 # Offsets in the image: number of entries, first entry.
 _COUNT, _ENTRIES = 0x4F0, 0x4F8
@@ -41,7 +41,7 @@ class Section:
 
 
 def elf_sections(elf: bytes) -> tuple[int, list[Section]]:
-    """Entry and loaded sections of an ELF file, in the order of their headers."""
+    """Read the entry and loaded sections of an ELF file, in the order of their headers."""
     try:
         header = _ELF_HEADER.unpack_from(elf)
         entry, table, size, count, names = header[4], header[6], *header[11:14]
@@ -57,7 +57,7 @@ def elf_sections(elf: bytes) -> tuple[int, list[Section]]:
 
 
 def read(image: bytes) -> tuple[int, list[Section]]:
-    """Jump address and sections of the application; ValueError if the layout is another."""
+    """Read the application's jump address and sections; ValueError for an unknown layout."""
     try:
         (count,) = struct.unpack_from("<I", image, _COUNT)
         if not 0 < count <= _MOST_ENTRIES:
@@ -75,7 +75,7 @@ def read(image: bytes) -> tuple[int, list[Section]]:
 
 
 def _sections(image: bytes, certificate: int, start: int, size: int) -> list[Section]:
-    """The sections of a partition."""
+    """Read the sections of a partition."""
     more, rest = divmod(certificate - _CERTIFICATE, _PER_SECTION)
     if more < 0 or rest:
         raise ValueError(f"a certificate of {certificate} bytes")
@@ -98,7 +98,7 @@ def _cut(data: bytes, start: int, size: int) -> bytes:
 
 
 def check(image: bytes, elf: bytes | None) -> int:
-    """The jump address. InputError if the board would stay silent, ValueError as `read`."""
+    """Return the jump address; InputError if the board would stay silent, ValueError as `read`."""
     jump, loaded = read(image)
     first = next((each for each in loaded if each.address == jump), None)
     if first is None or len(first.data) < 8:

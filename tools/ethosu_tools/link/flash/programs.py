@@ -49,7 +49,7 @@ _PYOCD_MISSING = (
 def _call(
     request: Request, command: Sequence[str | Path], missing: str, image: Path, largest: int | None
 ) -> Step:
-    """A program that writes the image; raises SetupError with `missing` if it is not installed."""
+    """Return a step that runs a program; raises SetupError with `missing` if not installed."""
 
     def write() -> None:
         read_image(image, largest)
@@ -60,9 +60,9 @@ def _call(
 
 
 def dfu_steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
-    """The user starts the boot loader; dfu-util waits for it and writes."""
+    """Ask the user to start the boot loader; dfu-util waits for it and writes."""
     image = request.image(".bin")
-    # Before the comma would be the ID of the running firmware.
+    # The part before the comma, the ID of running firmware, is empty.
     command = ["dfu-util", "-w", "-d", f",{settings['device']}", "-a", str(settings["partition"])]
     command += ["--reset", "-D", str(image)]
     return [
@@ -72,7 +72,7 @@ def dfu_steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
 
 
 def _jlink() -> str:
-    """J-Link's program, by its name on this system."""
+    """Find J-Link's program, by its name on this system."""
     return next(filter(None, map(shutil.which, _JLINK)), _JLINK[0])
 
 
@@ -121,7 +121,7 @@ _LOADER_MISSING = (
     "the board in Infineon's MicroPython port, see https://github.com/Infineon/micropython-psoc-edge"
 )
 _LOADER_VARIABLE = "ETHOSU_OPENOCD_LOADER"
-# On a board, the end of an image that was no multiple of this was reported to stay unwritten.
+# A user reported that the end of an image that is no multiple of this stayed unwritten.
 _SECTOR = 4096
 
 
@@ -146,7 +146,7 @@ def openocd_steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
 
 
 def _openocd(image: Path, folder: Path, settings: Mapping[str, Any]) -> list[str | Path]:
-    """OpenOCD's command line. It finds the layout of the flash in the folder, by itself."""
+    """Return OpenOCD's command line; OpenOCD finds the flash's layout in the folder."""
     at = f'"{image}" {settings["address"]:#x}'
     lines = (
         f"set QSPI_FLASHLOADER {{{folder}/{settings['loader']}}}",
@@ -165,9 +165,9 @@ def _openocd(image: Path, folder: Path, settings: Mapping[str, Any]) -> list[str
 
 
 def _find_openocd(settings: Mapping[str, Any]) -> str:
-    """OpenOCD's path; raises SetupError unless it has the board's configuration files.
+    """Find OpenOCD; raises SetupError unless it has the board's configuration files.
 
-    No probe is asked.
+    This does not access the probe.
     """
     path = on_path("openocd", _OPENOCD_MISSING)
     for file in (settings["interface"], settings["target"]):
@@ -179,7 +179,7 @@ def _find_openocd(settings: Mapping[str, Any]) -> str:
 
 
 def _find_folder(named: Path | None, settings: Mapping[str, Any]) -> Path:
-    """The folder with the loader and the layout, without which OpenOCD writes nothing, silently."""
+    """Find the folder of loader and layout; without them, OpenOCD silently writes nothing."""
     files = settings["loader"], settings["layout"]
     missing = _LOADER_MISSING.format(" and ".join(files))
     folder, _ = (tool_folder(named, _LOADER_VARIABLE, file, missing) for file in files)

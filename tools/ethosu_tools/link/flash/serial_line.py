@@ -52,7 +52,7 @@ BLOCK_TIMEOUT_S = 10.0
 TRIES = 10
 _END_TIMEOUT_S = 30.0
 _BLOCK_BYTES = 128
-# The block before other data than an image: its place in the flash, the offset of its first byte.
+# The block that precedes data other than an image: the place in flash, the first byte's offset.
 _PLACE = struct.Struct("<2sII2s")
 _PLACE_START, _PLACE_END = b"\xc0\x5a", b"\x5a\xc0"
 # The last bytes of the board's output, for a message.
@@ -65,7 +65,7 @@ class _Line:
     def __init__(self, port: str, baudrate: int) -> None:
         self._name = port
         self._done = 0
-        self.sent_again = 0  # blocks
+        self.sent_again = 0  # number of blocks
         self._port = open_port(port, baudrate, timeout=_KEY_S, write_timeout=BLOCK_TIMEOUT_S)
         self.close = self._port.close
 
@@ -173,16 +173,16 @@ def send_image(request: Request, settings: Mapping[str, Any], data: bytes) -> di
 
 
 def _place(request: Request) -> bytes:
-    """The block that says where the boot loader writes what follows."""
+    """Encode the block that tells the boot loader where to write the following data."""
     place = request.board.romfs.start - himax_image.FLASH
     block = _PLACE.pack(_PLACE_START, place, 0, _PLACE_END)
     return block.ljust(_BLOCK_BYTES, b"\xff")
 
 
 def check(request: Request, path: Path, image: bytes, elf: bytes | None) -> dict[str, Any]:
-    """Where the boot loader would jump; raises InputError if the board would stay silent.
+    """Return where the boot loader would jump; InputError if the board would stay silent.
 
-    An image with an unknown layout is sent with a warning: it may be that of a newer tool.
+    An image with an unknown layout is sent with a warning, since a newer tool may have made it.
     """
     try:
         return {"jump_address": himax_image.check(image, elf)}
@@ -194,7 +194,7 @@ def check(request: Request, path: Path, image: bytes, elf: bytes | None) -> dict
 
 
 def _tool() -> str:
-    """The name of Himax's program on this system."""
+    """Return the name of Himax's program on this system."""
     return _TOOLS.get(platform.system(), "we2_local_image_gen")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sound for the demo: 16-bit mono samples at 16 kHz, spoken by espeak-ng or from a WAV file."""
+"""Makes 16-bit mono samples at 16 kHz, spoken by espeak-ng or from a WAV file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TIMEOUT_S = 30
 
 
 def say(text: str, voice: str, *, speed: int = 175) -> Array:
-    """`text` spoken by espeak-ng at `speed` words per minute, with silence around it."""
+    """Let espeak-ng speak `text` at `speed` words per minute, with silence around it."""
     if not text.strip():
         raise InputError("the text to speak is empty")
     if len(text) > MAX_TEXT:
@@ -41,7 +41,7 @@ def say(text: str, voice: str, *, speed: int = 175) -> Array:
 
 
 def read_wav(path: Path) -> Array:
-    """A WAV file of any rate, width and number of channels."""
+    """Read a WAV file of any rate, width and number of channels."""
     samples = _resample(read_whole(path), f"{path} is not a WAV file that sox can read")
     return _limited(samples, str(path))
 
@@ -53,7 +53,7 @@ def _limited(samples: Array, what: str) -> Array:
 
 
 def _resample(wav: bytes, failure: str) -> Array:
-    """Resample and mix with sox: guarded against clipping, without dither, so reproducible."""
+    """Resample and mix with sox, without clipping, and without dither, to be reproducible."""
     source = ["--guard", "--no-dither", "-t", "wav", "-"]
     target = ["-t", "raw", "-r", str(RATE), "-c", "1", "-e", "signed", "-b", "16", "-L", "-"]
     enough = ["trim", "0", str(MAX_SECONDS + 1)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Cuts some operators out of a `.tflite` and writes them as a model of their own.
 
-Its inputs are the tensors that these operators read and none of them writes; its outputs are those
-that others read, and the whole model's outputs. Names, quantisation, options, weights and
-versions stay as they are.
+The inputs are the tensors that the operators read but none of them writes; the outputs are
+tensors that other operators read, and outputs of the whole model. Names, quantisation, options,
+weights and versions stay as they are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .writer import Graph, kind_of, schema, text, write
 
 # Tensors without values of their own: handles of variables.
 _HANDLES = ("resource", "variant")
-# Without these, a variable has no handle, or not its initial values.
+# Operators that give a variable its handle and its initial values.
 _CALL, _HANDLE = "CALL_ONCE", "VAR_HANDLE"
 
 
@@ -63,27 +63,27 @@ class Whole:
 
     @property
     def stateful(self) -> bool:
-        """Whether an inference depends on those before it."""
+        """Whether an inference depends on previous ones."""
         variables = any(tensor.variable for tensor in self.graph.tensors)
         return variables or any(operator.name == _HANDLE for operator in self.operators)
 
     def name(self, number: int) -> str:
-        """An operator's number, type and output, as in the table that `ethosu compile` stores."""
+        """Return an operator's number, type and output, as in the table of `ethosu compile`."""
         operator = self.operators[number]
         outputs = [self.graph.tensors[index].name for index in operator.outputs[:1]]
         return " ".join([str(number), operator.name, *outputs])
 
     def options(self, number: int) -> Any:
-        """The options of an operator, with the schema's names of fields; None: it has none."""
+        """Return an operator's options, with the schema's names of fields; None without options."""
         return self._model.subgraphs[0].operators[number].builtinOptions
 
     def custom_options(self, number: int) -> bytes | None:
-        """Those of a custom operator; None: it has none."""
+        """Return the options of a custom operator; None without options."""
         found = self._model.subgraphs[0].operators[number].customOptions
         return None if found is None else bytes(bytearray(found))
 
     def quantisation(self, tensor: int) -> tuple[tuple[float, ...], tuple[int, ...], int]:
-        """Scales and zero points of a tensor, none if it has none, and the axis of several."""
+        """Return a tensor's scales and zero points, empty if not quantised, and their axis."""
         found = self._model.subgraphs[0].tensors[tensor].quantization
         if found is None or found.scale is None:
             return (), (), 0
@@ -96,7 +96,7 @@ class Whole:
         return tensor in self.writers and self.graph.tensors[tensor].dtype not in _HANDLES
 
     def producers(self, numbers: Iterable[int]) -> set[int]:
-        """The operators whose outputs these operators read."""
+        """Return the operators whose outputs these operators read."""
         read = (tensor for number in numbers for tensor in self.operators[number].inputs)
         return {self.writers[tensor] for tensor in read if tensor in self.writers}
 
@@ -120,7 +120,7 @@ class Whole:
         return sorted({*numbers, *handles})
 
     def _position(self, tensor: int) -> tuple[bool, int]:
-        """Inputs of the whole model keep their order, and come first."""
+        """Return a sort key: inputs of the whole model come first, in their order."""
         known = tensor in self.graph.inputs
         return not known, self.graph.inputs.index(tensor) if known else tensor
 
@@ -148,7 +148,7 @@ class Whole:
         return write([graph, *more], f"operators {_ranges(kept)} of a larger model")
 
     def _graph(self, subgraph: Any, kept: Iterable[int], inputs: Any, outputs: Any) -> Graph:
-        """A graph of some operators, and of the tensors that these use."""
+        """Return a graph of some operators and the tensors that they use."""
         graph = Graph(text(subgraph.name) or "main")
         operators = [subgraph.operators[number] for number in kept]
         tensors = {*_list(inputs), *_list(outputs)}
@@ -187,7 +187,7 @@ def _list(numbers: Any) -> list[int]:
 
 
 def _ranges(numbers: list[int]) -> str:
-    """1, 2, 3, 7 as "1-3, 7"."""
+    """Write 1, 2, 3, 7 as "1-3, 7"."""
     spans: list[list[int]] = []
     for number in numbers:
         if spans and number == spans[-1][-1] + 1:

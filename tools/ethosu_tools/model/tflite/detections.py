@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The shapes of detections, which many models do not state.
+"""Sets the shapes of detections, which many models do not state.
 
-TensorFlow Lite sets them when it loads a model, from the operator's options. Vela plans the memory
-of what the file states: one value for each output without a shape.
+TensorFlow Lite derives them from the operator's options when it loads a model. Vela does not, and
+reserves memory for a single value for each output without a shape.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 from .. import ModelFile, reading
 
 NAME = "TFLite_Detection_PostProcess"
-_LIMIT = 1 << 15  # of the kernel
+_LIMIT = 1 << 15  # the kernel's limit
 
 
 def with_shapes(model: ModelFile) -> ModelFile:
-    """The model with a shape for each output of TFLite_Detection_PostProcess that has none."""
+    """Add the missing shapes of outputs of TFLite_Detection_PostProcess."""
     if all(
         graph.tensors[index].shape
         for graph in model.graphs
@@ -38,16 +38,16 @@ def with_shapes(model: ModelFile) -> ModelFile:
 
 
 def _set_shapes(graph: Any, operator: Any) -> None:
-    """Boxes, classes, scores: as many as the options allow; and their number."""
+    """Set shapes for as many boxes, classes and scores as the options allow, and their number."""
     from flatbuffers import flexbuffers
 
     try:
-        # Read one by one: values that contain themselves have no end.
+        # Values are read one by one, because a damaged value can contain itself and never end.
         options = flexbuffers.GetRoot(bytearray(operator.customOptions)).AsMap
         most, each = (
             options[name].AsInt for name in ("max_detections", "max_classes_per_detection")
         )
-    except KeyError:  # an absent option or an unknown type, which the kernel rejects
+    except KeyError:  # the kernel rejects an absent option or an unknown type
         return
     if not (0 < most < _LIMIT and 0 < each < _LIMIT):
         return

@@ -14,7 +14,7 @@ from .writer import Graph, builtin, operator_code, packed, schema, text
 
 
 class Document:
-    """A model that can be changed; only its main graph is."""
+    """A model whose main graph can be changed."""
 
     def __init__(self, data: bytes) -> None:
         """Read the whole file."""
@@ -22,11 +22,11 @@ class Document:
         self.graph = self.model.subgraphs[0]
 
     def kind(self, operator: Any) -> str:
-        """The schema's name of an operator; of a custom one, whatever it is called, "CUSTOM"."""
+        """Return the schema's name of an operator; "CUSTOM" for all custom operators."""
         return builtin(self.model.operatorCodes[operator.opcodeIndex])
 
     def at(self, index: int) -> Site:
-        """An operator that may be replaced."""
+        """Return the site of an operator, to replace it."""
         return Site(self, self.graph.operators[index])
 
     def replace(self, index: int, site: Site) -> None:
@@ -43,11 +43,11 @@ class Document:
         self.graph.operators[index : index + 1] = [operator for _, operator in site.operators]
 
     def data(self) -> bytes:
-        """The changed file."""
+        """Encode the changed file."""
         return packed(self.model)
 
     def _code(self, kind: str) -> int:
-        """The number of an operator code, added if the model has none or an older version."""
+        """Return the number of an operator code; add it if absent or of an older version."""
         new = operator_code(kind)
         for index, code in enumerate(self.model.operatorCodes):
             known = max(code.builtinCode, code.deprecatedBuiltinCode)
@@ -74,12 +74,12 @@ class Site(Graph):
         self.target: int = int(operator.outputs[0])
 
     def input(self, position: int) -> int:
-        """The tensor of an input; -1: absent."""
+        """Return the tensor of an input; -1 if absent."""
         inputs = self.old.inputs
         return int(inputs[position]) if position < len(inputs) else -1
 
     def find(self, tensor: int) -> Any:
-        """The schema's object of a tensor, old or new."""
+        """Return the schema's object of a tensor, old or new."""
         if tensor < self._base:
             return self._document.graph.tensors[tensor]
         return self.tensors[tensor - self._base][0]
@@ -94,11 +94,11 @@ class Site(Graph):
         return DTYPES.get(self.find(tensor).type, "")
 
     def scale(self, tensor: int) -> float:
-        """The scale of a tensor with one."""
+        """Return the scale of a tensor that has a single one."""
         return float(self.find(tensor).quantization.scale[0])
 
     def array(self, tensor: int) -> np.ndarray | None:
-        """The values of a constant; None if it is not one, or of another kind of values."""
+        """Return a constant's values; None if the tensor is not constant or of another type."""
         data = self._document.model.buffers[self.find(tensor).buffer].data
         dtype = self.dtype(tensor)
         if data is None or len(data) == 0 or not dtype:
@@ -107,7 +107,7 @@ class Site(Graph):
         return np.frombuffer(content, dtype).reshape(self.shape(tensor))
 
     def new_like(self, tensor: int, shape: Sequence[int], data: np.ndarray | None = None) -> int:
-        """A new tensor with the type and the scale of another; `data` makes it a constant."""
+        """Add a tensor with the type and the scale of another; `data` makes it a constant."""
         new = copy.deepcopy(self.find(tensor))
         new.shape = list(shape)
         new.shapeSignature = None
@@ -116,7 +116,7 @@ class Site(Graph):
         return self._base + len(self.tensors) - 1
 
     def repeated(self, tensor: int, shape: Sequence[int], data: np.ndarray, times: int) -> int:
-        """A constant whose channels have the scales of another's channels, several times over."""
+        """Add a constant whose channels repeat the scales of another's channels."""
         new = self.new_like(tensor, shape, data)
         quantization = self.find(new).quantization
         scales = () if quantization is None or quantization.scale is None else quantization.scale
@@ -126,13 +126,13 @@ class Site(Graph):
         return new
 
     def numbers(self, values: Any) -> int:
-        """A constant of int32 numbers."""
+        """Add a constant of int32 numbers."""
         return self.constant("numbers", np.asarray(values, np.int32))
 
     # --- New operators; each returns its output, which is `out` if given ----------------
 
     def reshape(self, tensor: int, shape: Sequence[int], out: int | None = None) -> int:
-        """The same values with another shape."""
+        """Add a RESHAPE."""
         out = self.new_like(tensor, shape) if out is None else out
         sizes = [int(size) for size in shape]
         inputs = [tensor, self.numbers(shape)]
@@ -155,7 +155,7 @@ class Site(Graph):
         strides: Sequence[int] | None = None,
         out: int | None = None,
     ) -> int:
-        """A part of a tensor."""
+        """Slice a tensor."""
         strides = strides or [1] * len(begin)
         rows = zip(begin, end, strides, strict=True)
         shape = [-(-(last - first) // step) for first, last, step in rows]
@@ -165,7 +165,7 @@ class Site(Graph):
         return out
 
     def pad(self, tensor: int, rows: tuple[int, int], columns: tuple[int, int]) -> int:
-        """Zeros around an image."""
+        """Pad an image with zeros."""
         if not any((*rows, *columns)):
             return tensor
         count, height, width, depth = self.shape(tensor)
@@ -175,14 +175,14 @@ class Site(Graph):
         return out
 
     def copy(self, image: int) -> int:
-        """The same image, in a tensor that Vela does not join with its neighbours."""
+        """Copy an image into a tensor that Vela does not merge with its neighbours."""
         out = self.new_like(image, self.shape(image))
         window = {"padding": 1, "strideH": 1, "strideW": 1, "filterHeight": 1, "filterWidth": 1}
         self.operator("MAX_POOL_2D", [image], [out], "Pool2DOptions", (), b"", **window)
         return out
 
     def repeat(self, inputs: Sequence[int], out: int, **fields: Any) -> int:
-        """The old operator with other tensors and some other options."""
+        """Repeat the old operator with other tensors and some other options."""
         options = copy.deepcopy(self.options)
         for name, value in fields.items():
             setattr(options, name, value)
@@ -192,5 +192,5 @@ class Site(Graph):
         return out
 
     def tensor(self, *arguments: Any, **options: Any) -> int:
-        """The number of a new tensor, behind those of the model."""
+        """Append a new tensor and return its number."""
         return self._base + super().tensor(*arguments, **options)

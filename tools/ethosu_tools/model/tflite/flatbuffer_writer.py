@@ -18,7 +18,7 @@ from flatbuffers import number_types as types
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number in a table; 0 is left out."""
+    """A number in a table; a 0 is not stored."""
 
     kind: Any
     value: Any
@@ -47,7 +47,7 @@ f32s = partial(Numbers, types.Float32Flags)
 
 
 def encode(root: Table, identifier: bytes) -> bytes:
-    """The FlatBuffer of a root table."""
+    """Encode a root table as a FlatBuffer."""
     builder = flatbuffers.Builder(4096)
     builder.Finish(_table(builder, root, {}), identifier)
     return bytes(builder.Output())

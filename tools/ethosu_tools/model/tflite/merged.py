@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One model file of several, with a signature for each, as converters write it."""
+"""Merges models into one file with a signature for each, as converters do."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .writer import schema
 
 
 def tree_of(model: bytes) -> Any:
-    """The model as objects that can be changed."""
+    """Parse the model into objects that can be changed."""
     return schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
 
 
 def merge(models: dict[str, bytes]) -> bytes:
-    """One file with the subgraphs of all models, and a signature for the main one of each.
+    """Write the subgraphs of all models to one file, with a signature for each main subgraph.
 
     All main subgraphs come first, as in files that AI Edge's converters write.
     """
@@ -49,7 +49,7 @@ def merge(models: dict[str, bytes]) -> bytes:
 
 
 def signature(name: str, number: int, graph: Any) -> Any:
-    """A signature of the subgraph with this number."""
+    """Make a signature of the subgraph with this number."""
     made = schema.SignatureDefT()
     made.signatureKey, made.subgraphIndex = name, number
     made.inputs, made.outputs = [], []

@@ -34,7 +34,7 @@ _TENSOR_NUMBERS = {1: _BYTE, _TENSOR_BUFFER: _WORD, 5: _BYTE, 8: _BYTE}  # type,
 
 
 def put(data: bytes, contents: Mapping[str, bytes]) -> bytes:
-    """A model with this metadata, replacing entries with the same names."""
+    """Store metadata in a model, replacing entries with the same names."""
     result = bytearray(data)
     missing = {}
     spans = _spans(data)
@@ -48,12 +48,12 @@ def put(data: bytes, contents: Mapping[str, bytes]) -> bytes:
 
 
 def put_constants(data: bytes, contents: Mapping[tuple[int, int], bytes]) -> bytes:
-    """A model in which tensors, by numbers of graph and tensor, are constants."""
+    """Turn tensors, given by numbers of graph and tensor, into constants."""
     return _with_front(data, {}, contents) if contents else data
 
 
 def get(data: bytes, name: str) -> bytes | None:
-    """Contents of a metadata entry, or None."""
+    """Return the contents of a metadata entry, or None."""
     start, length = _spans(data).get(name, (0, -1))
     return None if length < 0 else data[start : start + length]
 
@@ -61,7 +61,7 @@ def get(data: bytes, name: str) -> bytes | None:
 def set_graph(
     data: bytes, order: Sequence[int], inputs: Sequence[int], outputs: Sequence[int]
 ) -> bytes:
-    """A model of the same length whose main graph has these operators, inputs and outputs.
+    """Give the main graph these operators, inputs and outputs; the file's length is unchanged.
 
     `order` is a permutation of operator numbers; the number of inputs and outputs is unchanged.
     """
@@ -85,7 +85,7 @@ def set_graph(
 
 
 def swap_graphs(data: bytes, graph: int) -> bytes:
-    """A model of the same length in which this subgraph and the first one have changed places."""
+    """Exchange this subgraph and the first one; the file's length is unchanged."""
     table = _model(data)._tab
     start = table.Vector(table.Offset(4 + 2 * _MODEL_GRAPHS))
     slots = [start, start + 4 * graph]
@@ -107,7 +107,7 @@ def _name(entry: Any) -> str:
 
 
 def _spans(data: bytes) -> dict[str, tuple[int, int]]:
-    """Offset and length of the contents of each metadata entry."""
+    """Return offset and length of the contents of each metadata entry."""
     model = _model(data)
     spans = {}
     for index in range(model.MetadataLength()):
@@ -122,7 +122,7 @@ def _spans(data: bytes) -> dict[str, tuple[int, int]]:
 def _with_front(
     data: bytes, contents: Mapping[str, bytes], constants: Mapping[tuple[int, int], bytes]
 ) -> bytes:
-    """The file behind a new root table that adds (or replaces) metadata, and values of tensors.
+    """Prepend a new root table that adds (or replaces) metadata and values of tensors.
 
     A builder fills its bytes from the end and counts offsets from there. The old file is therefore
     put at the end first, and its tables are addressed by their distance from it.
@@ -173,7 +173,7 @@ def _buffer(builder: Any, content: bytes) -> int:
 
 
 def _with_buffers(builder: Any, graph: Any, size: int, buffers: Mapping[int, int]) -> int:
-    """A graph in which tensors have other buffers; both by number."""
+    """Copy a graph and give tensors other buffers, both by number."""
     tensors = []
     for number in range(graph.TensorsLength()):
         table = graph.Tensors(number)._tab
@@ -196,7 +196,7 @@ def _vector(builder: Any, tables: Sequence[int]) -> int:
 def _table(
     builder: Any, old: Any, size: int, numbers: Mapping[int, Any], changes: Mapping[int, int]
 ) -> int:
-    """A table with the fields of an old one, except these; `numbers` are types of its numbers."""
+    """Copy a table without these fields; `numbers` are the types of its scalar fields."""
     vtable = old.Pos - old.Get(number_types.SOffsetTFlags, old.Pos)
     slots = (old.Get(number_types.VOffsetTFlags, vtable) - 4) // 2
     length = max(slots, *(field + 1 for field in changes))

@@ -31,7 +31,7 @@ _NORMALIZATION = 1
 # The end record of an archive without a comment; zero bytes may follow it.
 _END = struct.Struct("<4s4H2LH")
 _MAX_PADDING = 1024
-# Far larger than any labels or vocabulary, and than the flash of any board.
+# This is far larger than any labels or vocabulary, and than the flash of any board.
 _MAX_UNPACKED = 1 << 26
 
 
@@ -45,7 +45,7 @@ class ModelMetadata:
 
 
 def archive(data: bytes) -> dict[str, bytes]:
-    """The files in the archive after a model; empty if it has no archive."""
+    """Read the files in the archive after a model; empty if it has no archive."""
     at = data.rfind(b"PK\5\6", max(0, len(data) - _MAX_PADDING))
     if at < 0:
         return {}
@@ -59,7 +59,7 @@ def archive(data: bytes) -> dict[str, bytes]:
 
 
 def copy(source: bytes, compiled: bytes) -> bytes:
-    """A compiled model with the metadata and the files of its source."""
+    """Copy the source's metadata and files into a compiled model."""
     entry = get(source, ENTRY)
     return compiled if entry is None else _join(compiled, entry, archive(source))
 
@@ -96,7 +96,7 @@ def _join(compiled: bytes, entry: bytes, files: Mapping[str, bytes]) -> bytes:
 
 
 def _encode(given: ModelMetadata, inputs: int, outputs: int) -> bytes:
-    """The flatbuffer ModelMetadata."""
+    """Encode the flatbuffer ModelMetadata."""
     first_input: dict[int, Any] = {}
     first_output: dict[int, Any] = {}
     if given.mean and given.std:
@@ -140,7 +140,7 @@ _numbers.__name__ = "number, or three with commas"  # for argparse's error messa
 
 
 def given(args: argparse.Namespace, model: ModelFile) -> ModelMetadata | None:
-    """Metadata given by options; None if none is given, after checking that of the file."""
+    """Return the metadata given by options, if any; otherwise check the file's and return None."""
     if not args.labels and not args.normalise:
         with reading(model):
             check(model.data)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""One signature of a `.tflite` that has several, as a model of its own.
+"""Turns one signature of a `.tflite` that has several into a model of its own.
 
 A signature is the name under which programs call a subgraph. LiteRT, Vela's results and this
-project's runtime take the first subgraph as the model; so here another one changes places with it.
-Nothing else refers to the first one: CALL_ONCE and control flow name subgraphs behind it.
+project's runtime take the first subgraph as the model, so the signature's subgraph is exchanged
+with the first one, to which nothing else refers: CALL_ONCE and control flow name later subgraphs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from . import OFFSETS_NAME
 from .metadata import get, put, swap_graphs
 
 _HEADER_WORDS = 3
-# Metadata about the first subgraph alone.
+# Metadata that describes only the first subgraph.
 _OF_FIRST = (debug_table.NAME, LATENCY)
 
 
@@ -39,7 +39,7 @@ def plan_name(graph: int) -> str:
 
 
 def select(file: ModelFile, name: str | None) -> ModelFile:
-    """The model that a signature runs; None: the file as it is."""
+    """Return the model that a signature runs; None selects the file unchanged."""
     if name is None:
         return file
     if name not in file.signatures:
@@ -55,14 +55,14 @@ def select(file: ModelFile, name: str | None) -> ModelFile:
 
 
 def each(file: ModelFile) -> list[ModelFile]:
-    """The model of each signature; the file itself if it has not several."""
+    """Return the model of each signature; only the file itself if it has fewer than two."""
     if len(file.signatures) < 2:
         return [file]
     return [select(file, name) for name in file.signatures]
 
 
 def changed(file: ModelFile, change: Callable[[ModelFile, str], ModelFile]) -> ModelFile:
-    """The file after a change of each signature's model, except that of the first subgraph."""
+    """Change the model of each signature, except that of the first subgraph."""
     for name, graph in file.signatures.items():
         if graph != 0:
             own = change(file.with_data(to_front(file, graph)), name)
@@ -71,7 +71,7 @@ def changed(file: ModelFile, change: Callable[[ModelFile, str], ModelFile]) -> M
 
 
 def to_front(file: ModelFile, graph: int) -> bytes:
-    """The file with this subgraph and the first one in each other's place."""
+    """Exchange this subgraph and the first one."""
     if graph == 0:
         return file.data
     data = swap_graphs(file.data, graph)

@@ -63,7 +63,7 @@ class Graph:
         self.outputs: list[int] = []
         self.tensors: list[tuple[Any, bytes]] = []
         self.operators: list[tuple[str, Any]] = []
-        self.versions: dict[str, int] = {}  # of operators that need another than the usual one
+        self.versions: dict[str, int] = {}  # of operators that need an unusual version
 
     def tensor(
         self,
@@ -76,7 +76,7 @@ class Graph:
         variable: bool = False,
         data: bytes = b"",
     ) -> int:
-        """A tensor, a constant with `data`; several scales mean one per channel, along `axis`.
+        """Add a tensor, a constant with `data`; several scales mean one per channel, along `axis`.
 
         A `variable` keeps its values between inferences.
         """
@@ -103,7 +103,7 @@ class Graph:
         zero_point: int = 0,
         axis: int = 0,
     ) -> int:
-        """A tensor whose values are stored in the file."""
+        """Add a tensor whose values are stored in the file."""
         dtype, data = array.dtype.name, np.asarray(array).tobytes()
         return self.tensor(name, array.shape, dtype, scale, zero_point, axis, data=data)
 
@@ -139,7 +139,7 @@ class Graph:
 
 
 def write(graphs: Sequence[Graph], description: str) -> bytes:
-    """The file of a model whose main subgraph is the first of `graphs`."""
+    """Encode a model whose main subgraph is the first of `graphs`."""
     kinds = sorted({kind for graph in graphs for kind, _ in graph.operators})
     model = schema.ModelT()
     model.version = SCHEMA_VERSION
@@ -154,32 +154,32 @@ def write(graphs: Sequence[Graph], description: str) -> bytes:
 
 
 def packed(model: Any) -> bytes:
-    """The file of the schema's object of a model."""
+    """Encode the schema's object of a model."""
     builder = flatbuffers.Builder(4096)
     builder.Finish(model.Pack(builder), TFLITE.mark)
     return bytes(builder.Output())
 
 
 def text(name: Any) -> str:
-    """A text in the schema's objects, which LiteRT reads as bytes."""
+    """Decode a text of the schema's objects, which LiteRT reads as bytes."""
     return name.decode(errors="replace") if isinstance(name, bytes) else str(name or "")
 
 
 def builtin(code: Any) -> str:
-    """The schema's name of an operator code, "CUSTOM" of custom ones; "" if it has none."""
+    """Return an operator code's name in the schema, "CUSTOM" for custom ones; "" if unknown."""
     number = max(code.builtinCode, code.deprecatedBuiltinCode)
     names = vars(schema.BuiltinOperator).items()
     return next((name for name, value in names if value == number), "")
 
 
 def kind_of(code: Any) -> str:
-    """The name of an operator code, as `Graph.operator` takes it; "" if the schema has none."""
+    """Return an operator code's name, as `Graph.operator` takes it; "" if unknown."""
     name = builtin(code)
     return text(code.customCode) if name == "CUSTOM" else name
 
 
 def operator_code(kind: str, version: int | None = None) -> Any:
-    """The schema's object for a kind of operator; None: in the version that int8 tensors need."""
+    """Make an operator code; version None selects the version that int8 tensors need."""
     code = schema.OperatorCodeT()
     code.builtinCode = getattr(schema.BuiltinOperator, kind, schema.BuiltinOperator.CUSTOM)
     if code.builtinCode == schema.BuiltinOperator.CUSTOM:

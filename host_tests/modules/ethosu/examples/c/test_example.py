@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The runtime in C programs: CMake, only the kernels a model needs, the example on QEMU."""
+"""C programs use the runtime with CMake and only a model's kernels; runs the example."""
 
 import re
 import subprocess
@@ -32,7 +32,7 @@ def build(folder: Path, *options: object) -> Path:
 
 
 def run(program: Path, npu: str = NPU) -> tuple[int, list[str]]:
-    """The program on QEMU: its exit code and output lines."""
+    """Run the program on QEMU; returns exit code and output lines."""
     sharing.make("tools/qemu_plugin")
     plugin = f"{sharing.BUILD}/qemu_plugin/libethosu_qemu.so,npu={npu}"
     machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
@@ -52,7 +52,7 @@ def run(program: Path, npu: str = NPU) -> tuple[int, list[str]]:
 
 @pytest.fixture(scope="module")
 def example(compiled, small_models, tmp_path_factory) -> Path:
-    """The example with a model of NPU operators only, without CPU kernels."""
+    """Build the example with a model of NPU operators only, without CPU kernels."""
     model = compiled(small_models["small_cnn"], NPU)
     folder = tmp_path_factory.mktemp("example")
     options = ("-DETHOSU_KERNELS=none", "-DETHOSU_PTE=OFF", "-DETHOSU_TARGET_NPU_CONFIG=" + NPU)
@@ -60,7 +60,7 @@ def example(compiled, small_models, tmp_path_factory) -> Path:
 
 
 def test_the_example_is_exact(example, small_models) -> None:
-    """Its printed outputs equal the reference's."""
+    """The example's printed outputs equal the reference's."""
     oracle = Oracle(small_models["small_cnn"])
     shape = oracle.inputs[0].shape
     given = np.arange(np.prod(shape), dtype=np.uint32).astype(np.uint8).view(np.int8).reshape(shape)
@@ -69,21 +69,21 @@ def test_the_example_is_exact(example, small_models) -> None:
 
 
 def test_the_example_reports_why_it_fails(example) -> None:
-    """A model for another NPU gives one error message."""
+    """For another NPU's model, the example prints one error message."""
     code, lines = run(example, "ethos-u55-256")
     assert code == 1
     assert lines[0].startswith(f"model was compiled for {NPU}, the NPU is ethos-u55-256")
 
 
 def test_only_requested_kernels_are_linked(example) -> None:
-    """ETHOSU_KERNELS=none: no CPU operator, no second product, no reader of programs."""
+    """With ETHOSU_KERNELS=none, no CPU kernel, second product or program reader is linked."""
     symbols = subprocess.check_output(["arm-none-eabi-nm", str(example)], text=True)
     assert "ethosu_ext_part_U85" not in symbols and "program_open" not in symbols
     assert not re.search(r"\b(kernel_conv|softmax_\w+|nd_next)\b", symbols)
 
 
 def test_no_part_of_the_library_is_referred_to_weakly(example) -> None:
-    """Such a reference takes nothing from a static library: names would be missing in messages."""
+    """Weak references take nothing from a static library, so names would be missing."""
     library = example.parent / "ethosu_runtime/libethosu_runtime.a"
     symbols = subprocess.check_output(["arm-none-eabi-nm", str(library)], text=True)
     assert re.findall(r" [wvWV] (\w+)", symbols) == []
@@ -92,7 +92,7 @@ def test_no_part_of_the_library_is_referred_to_weakly(example) -> None:
 
 
 def test_a_missing_kernel_is_one_error(tmp_path, compiled, small_models) -> None:
-    """The message lists the available names."""
+    """A missing kernel gives one error, with the available names."""
     model = compiled(small_models["small_cnn"], NPU)
     done = configure(tmp_path, f"-DMODEL={model}", "-DETHOSU_KERNELS=CONV_2D NONSENSE")
     assert done.returncode != 0

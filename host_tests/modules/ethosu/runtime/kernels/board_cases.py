@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Mixed graphs and single operators on a board, against the reference."""
+"""Compares mixed graphs and single operators on a board with the reference."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import plan_writer, runner
 
 STEPS = 5
 
-# Cases of an operator in one file, because each transfer costs more than the run of a case.
+# One file holds several cases of an operator, because a transfer costs more than a run.
 _RUN_LOCKED = """
 import ethosu, micropython, struct
 def run(cases, outputs):
@@ -39,12 +39,12 @@ with open("/cases.bin", "rb") as cases, open("/out.bin", "wb") as outputs: run(c
 
 
 def check_graph(board: Board, source: Path, planned: Path) -> None:
-    """A planned model gives the same results as its source on the reference."""
+    """Check that a planned model's results equal those of its source on the reference."""
     check(make_case(source, STEPS, extremes=False), planned, board)
 
 
 def check_cases(board: Board, name: str, count: int, *, cmsis_nn: bool = False) -> None:
-    """Generated cases of an operator match the reference with the heap locked."""
+    """Check that an operator's cases match the reference with the heap locked."""
     items = list(runner.generate(name, count))
     cases = bytearray()
     for item in items:

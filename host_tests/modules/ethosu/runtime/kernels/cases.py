@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Generators of one-operator graphs: element-wise, layout, reductions."""
+"""Generates one-operator graphs: element-wise, layout, reductions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _dtype(m: Maker) -> str:
 
 
 def _broadcast(m: Maker, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape that broadcasts to `shape`."""
+    """Draw a shape that broadcasts to `shape`."""
     kept = shape[m.integer(0, len(shape) - 1) :] if m.chance(30) else shape
     return tuple(1 if m.chance(40) else size for size in kept)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Generators of one-operator graphs: weights, windows, images, state."""
+"""Generates one-operator graphs: weights, windows, images, state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _window(size: int, kernel: int, stride: int, dilation: int, padding: int) ->
 
 
 def _weights(m: Maker, shape: tuple[int, ...], axis: int) -> tuple[Tensor, np.ndarray]:
-    """Random int8 weights and their scales: one, or one per channel."""
+    """Draw random int8 weights with one scale, or one per channel."""
     scale = np.array([m.scale()], np.float32)
     if m.chance(70):
         scale = (scale * m.rng.uniform(0.2, 1, shape[axis])).astype(np.float32)
@@ -35,7 +35,7 @@ def _bias(m: Maker, x: Tensor, scales: np.ndarray, count: int, bias_type: int) -
 
 
 def _output(m: Maker, x: Tensor, scales: np.ndarray, terms: int, shape: tuple[int, ...]) -> Tensor:
-    """An output whose range covers most sums."""
+    """Make an output whose range covers most sums."""
     spread = 75 * (75 if x.dtype == "int8" else 19000)
     half = 128 if x.dtype == "int8" else 32768
     scale = x.scale * float(scales.max()) * spread * terms**0.5 * 3 / half
@@ -55,7 +55,7 @@ def _dilations(m: Maker) -> dict[str, int]:
 
 
 def _image(m: Maker, kernel: tuple[int, int], fields: dict[str, int]) -> tuple[int, int]:
-    """An image large enough for the kernel."""
+    """Draw an image large enough for the kernel."""
     return tuple(
         (size - 1) * fields.get(f"dilation{side}Factor", 1) + m.integer(1, 7)
         for size, side in zip(kernel, "HW", strict=True)
@@ -260,8 +260,8 @@ def _detection(m: Maker) -> None:
     # std::partial_sort().
     most_classes = m.group = 1 if m.unsigned else most_classes
     options["max_classes_per_detection"] = most_classes
-    # LiteRT knows uint8 here, but not int8. With another zero point than 0, its result for a score
-    # depends on the host: two roundings in blocks of 8, one in the rest.
+    # LiteRT supports uint8 here, but not int8. Unless the zero point is 0, its score depends on the
+    # host: it rounds twice in blocks of 8, once in the rest.
     dtype = "int8" if m.unsigned else "float32"
     if m.unsigned:
         anchors = m.constant(m.rng.integers(-128, 128, (boxes, 4)), dtype, 1 / 256, -128)

@@ -19,7 +19,7 @@ CHANGING += tuple(f"weighted/{name}" for name in (*CMSIS_NN, "cmsis_nn_scratch.c
 
 @pytest.fixture(scope="session")
 def build_cases(repo, build_dir):
-    """Builds run_cases.c and the runtime with sanitizers: `build_cases("-DSOMETHING")`."""
+    """Build run_cases.c and the runtime with sanitizers: `build_cases("-DSOMETHING")`."""
     sharing.make("tools/sim_host", "SANITIZE=address")
     module = repo / "modules/ethosu"
 
@@ -50,5 +50,5 @@ def build_cases(repo, build_dir):
 
 @pytest.fixture(scope="session")
 def run_cases(build_cases) -> Path:
-    """The program with assertions."""
+    """Build the program with assertions."""
     return build_cases("-DETHOSU_ENABLE_ASSERTS")

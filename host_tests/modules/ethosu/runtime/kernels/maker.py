@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random one-operator graphs: building blocks for the generators in cases*.py."""
+"""Building blocks for random one-operator graphs, used by the generators in cases*.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ethosu_tools.model.tflite.writer import Graph, write
 Array = np.ndarray
 RANGES = {"int8": (-128, 127), "int16": (-32768, 32767), "int32": (-1000, 1000)}
 STEPS = 2
-# Kernels without uint8: TFLite's has other arithmetic there (weights with a zero point, floats).
+# Kernels without uint8, for which TFLite has other arithmetic (weights with a zero point, floats).
 NO_UINT8 = {
     "BATCH_MATMUL",
     "CONV_2D",
@@ -27,7 +27,7 @@ NO_UINT8 = {
 
 @dataclass
 class Tensor:
-    """A tensor of the graph under construction."""
+    """A tensor of a graph under construction."""
 
     index: int
     shape: tuple[int, ...]
@@ -44,11 +44,11 @@ class Maker:
     graph: Graph = field(default_factory=lambda: Graph("main"))
     tensors: list[Tensor] = field(default_factory=list)
     unsigned: bool = False
-    """Write int8 tensors as uint8, with zero points 128 higher: the same numbers, shifted."""
+    """Whether int8 tensors are written as uint8, with numbers and zero points 128 higher."""
 
     group: int = 0
     spread: float = 3
-    """Standard deviation of float inputs."""
+    """The standard deviation of float inputs."""
 
     def pick(self, *choices: Any) -> Any:
         return choices[self.rng.integers(len(choices))]
@@ -57,7 +57,7 @@ class Maker:
         return bool(self.rng.integers(100) < percent)
 
     def integer(self, low: int, high: int) -> int:
-        """A number from low to high, both included."""
+        """Draw a number from low to high, inclusive."""
         return int(self.rng.integers(low, high + 1))
 
     def shape(self, least: int = 1, most: int = 4, size: int = 6) -> tuple[int, ...]:
@@ -93,7 +93,7 @@ class Maker:
         return tensor
 
     def like(self, tensor: Tensor, shape: Sequence[int] | None = None) -> Tensor:
-        """An output with the quantisation of a tensor."""
+        """Make an output with the quantisation of a tensor."""
         shape = tensor.shape if shape is None else shape
         return self.output(shape, tensor.dtype, tensor.scale, tensor.zero_point)
 
@@ -170,7 +170,7 @@ class Maker:
 
 
 def _shift(array: Array) -> Array:
-    """int8 as uint8, preserving the order of the numbers."""
+    """Convert int8 to uint8, preserving the order of the numbers."""
     return array.view(np.uint8) ^ 0x80
 
 
@@ -181,7 +181,7 @@ class Case:
     model: bytes
     inputs: list[list[Array]]
     group: int = 0
-    """Entries of the outputs for each detection; 0: the outputs are no detections."""
+    """Number of output entries for each detection; 0 if the outputs are no detections."""
 
 
 Generator = Callable[[Maker], None]

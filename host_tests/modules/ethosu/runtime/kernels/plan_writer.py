@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A memory plan for test models: all tensors and scratch consecutively, without overlap.
+"""Writes memory plans for test models: all tensors and scratch in sequence, without overlap.
 
 It writes the format of modules/ethosu/runtime/file/plan.h and computes scratch sizes
 independently of the runtime (formulas: modules/ethosu/runtime/kernels/README.md). A runtime
@@ -42,11 +42,11 @@ SIZES = {
 
 CMSIS_NN = 256  # added to a kernel's version if CMSIS-NN computes it
 CMSIS_NN_KERNELS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
-CANDIDATE_BYTES = 24  # of DETECTION_POSTPROCESS: a box, its score, a place in the order
+CANDIDATE_BYTES = 24  # DETECTION_POSTPROCESS: a box, its score, a place in the order
 
 
 def scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
-    """Bytes of scratch that a kernel needs."""
+    """Compute the bytes of scratch that a kernel needs."""
     first = tensors[operator.inputs[0]]
     if name == "CONV_2D":
         _, height, width, depth = tensors[operator.inputs[1]].shape
@@ -59,7 +59,7 @@ def scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
 
 
 def cmsis_nn_scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
-    """Bytes of scratch with CMSIS-NN: formulas of cmsis_nn_scratch.c."""
+    """Compute the bytes of scratch with CMSIS-NN, by formulas of cmsis_nn_scratch.c."""
     shapes = [() if index < 0 else tuple(tensors[index].shape) for index in operator.inputs]
     wide = tensors[operator.outputs[0]].type == schema.TensorType.INT16
     if name == "FULLY_CONNECTED":
@@ -87,7 +87,7 @@ def cmsis_nn_scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
 
 
 def make_plan(model: bytes, *, cmsis_nn: bool = False) -> dict[str, np.ndarray]:
-    """The words of the plan's metadata, by name."""
+    """Make the words of the plan's metadata, by name."""
     tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
     graph = tree.subgraphs[0]
     offsets, end = [], 0
@@ -117,7 +117,7 @@ def make_plan(model: bytes, *, cmsis_nn: bool = False) -> dict[str, np.ndarray]:
 
 
 def add_plan(model: bytes, plan: dict[str, np.ndarray] | None = None, **choices: bool) -> bytes:
-    """The model with a plan in its metadata."""
+    """Add a plan to a model's metadata."""
     plan = plan or make_plan(model, **choices)
     return metadata.put(model, {name: words.tobytes() for name, words in plan.items()})
 

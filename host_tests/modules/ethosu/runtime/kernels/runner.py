@@ -45,7 +45,7 @@ def _reference(case: Case) -> list[list[Array]]:
 
 
 def clear_rest(row: list[Array], group: int) -> list[Array]:
-    """The reference leaves entries after the last detection unchanged; ours are zero."""
+    """Clear entries after the last detection, which the reference leaves unchanged."""
     *lists, (count,) = row
     for array in lists:
         array[:, int(count) * group :] = 0
@@ -53,7 +53,7 @@ def clear_rest(row: list[Array], group: int) -> list[Array]:
 
 
 def generate(name: str, count: int) -> Iterator[Checked]:
-    """`count` cases of an operator that LiteRT accepts."""
+    """Generate `count` cases of an operator that LiteRT accepts."""
     accepted = 0
     for seed in range(3 * count):
         case = make(name, seed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds with few kernels, or none."""
+"""The runtime builds with few kernels, or none."""
 
 import subprocess
 
@@ -49,7 +49,7 @@ def test_sizes_are_printed(repo, tmp_path):
 
 
 def test_a_build_without_kernels_carries_none(repo):
-    """A linker takes only the kernels to which their table refers."""
+    """A build without kernels contains none, since the table no longer refers to them."""
     module = repo / "modules/ethosu"
     paths = [f"-I{module / name}" for name in (".", "driver/include", "runtime/include")]
     command = [*cbuild.CORTEX_M55, *paths, "-DETHOSU_KERNEL_LIST="]

@@ -35,7 +35,7 @@ MIN_CALLS = {"CONV_2D": 2, "DEPTHWISE_CONV_2D": 2, "TRANSPOSE_CONV": 0.7, "FULLY
 
 @pytest.fixture(scope="session")
 def with_its_scratch(build_cases) -> Path:
-    """Our own loops in CMSIS-NN's scratch; assertions compare its size with the plan."""
+    """Build our own loops with CMSIS-NN's scratch; assertions compare its size with the plan."""
     return build_cases("-DETHOSU_ENABLE_ASSERTS", "-DETHOSU_CMSIS_NN_SIZES")
 
 
@@ -46,13 +46,13 @@ def test_scratch_is_planned(with_its_scratch, tmp_path, name):
 
 @pytest.fixture(scope="session")
 def cmsis_nn() -> Path:
-    """The CMSIS-NN tree."""
+    """Return the CMSIS-NN tree."""
     return needs.tree("CMSIS_NN_DIR", "CMSIS-NN")
 
 
 @pytest.fixture(scope="session")
 def build_with(repo, build_dir, cmsis_nn, tmp_path_factory):
-    """Builds run_cases.c with CMSIS-NN and sanitizers: `build_with("-DSOMETHING")`."""
+    """Build run_cases.c with CMSIS-NN and sanitizers: `build_with("-DSOMETHING")`."""
 
     def build(*flags: str) -> Path:
         folder = tmp_path_factory.mktemp("cmsis_nn")
@@ -72,7 +72,7 @@ def build_with(repo, build_dir, cmsis_nn, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def with_cmsis_nn(build_with) -> Path:
-    """The program with assertions."""
+    """Build the program with assertions."""
     return build_with("-DETHOSU_ENABLE_ASSERTS")
 
 
@@ -90,13 +90,13 @@ def test_equals_the_reference(with_cmsis_nn, tmp_path, monkeypatch, name):
 
 @pytest.fixture(scope="session")
 def in_parts(build_with) -> Path:
-    """The program that computes each line, row, image or output separately."""
+    """Build a program that computes each line, row, image or output separately."""
     return build_with("-DETHOSU_ENABLE_ASSERTS", "-DCMSIS_NN_MAX=1")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_parts_equal_the_reference(in_parts, tmp_path, monkeypatch, name):
-    """CMSIS-NN computes a long operator in parts and checks for a stop request in between."""
+    """Long operators, computed in parts so that they can be stopped between, are exact."""
     _check(in_parts, tmp_path, monkeypatch, name, CASES, MIN_CALLS[name])
 
 
@@ -131,7 +131,7 @@ def test_equals_the_reference_on_many(with_cmsis_nn, tmp_path, monkeypatch, name
 
 @pytest.fixture(scope="module")
 def cmsis_nn_board(repo, cmsis_nn, tmp_path_factory):
-    """A board whose firmware has CMSIS-NN with Cortex-M55 vector code, and assertions."""
+    """Return a board whose firmware has CMSIS-NN with vector code, and assertions."""
     folder = tmp_path_factory.mktemp("firmware")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     command = ["make", "-C", repo / "firmware", "-j2", f"BUILD={folder}"]
@@ -145,13 +145,13 @@ def cmsis_nn_board(repo, cmsis_nn, tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_equals_the_reference_on_a_board(cmsis_nn_board, name):
-    """Without allocating memory."""
+    """CMSIS-NN on a board is exact, and allocates no memory."""
     board_cases.check_cases(cmsis_nn_board, name, CASES, cmsis_nn=True)
 
 
 @pytest.fixture(scope="session")
 def planner_library(repo, cmsis_nn):
-    """The runtime with CMSIS-NN used by `ethosu compile --cmsis-nn`."""
+    """Return the runtime with CMSIS-NN that `ethosu compile --cmsis-nn` uses."""
     make_it = ["make", "-s", "-j2", "sim-host", f"CMSIS_NN_DIR={cmsis_nn}"]
     subprocess.run(make_it, cwd=repo, check=True, timeout=600)
 

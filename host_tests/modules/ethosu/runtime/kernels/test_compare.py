@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons of int16 with two scales are those of the real numbers.
+"""Comparisons of int16 with two scales compare the real numbers.
 
 TFLite's kernels cannot be the reference: LESS and the like compare the numbers without their
 scales, and so do EQUAL and NOT_EQUAL in LiteRT 1.2.0; in 2.3.0 these two round to 1/256. A product
@@ -24,7 +24,7 @@ SCALES = [
 
 
 def pairs(scales):
-    """All combinations of some numbers, and numbers that are nearly or exactly equal."""
+    """Return all pairs of some numbers, and numbers that are nearly or exactly equal."""
     random = np.random.default_rng(1)
     some = [*range(-3, 4), 32767, -32768, *random.integers(-32768, 32768, 20)]
     x, y = (grid.ravel() for grid in np.meshgrid(some, some))

@@ -31,7 +31,7 @@ def test_equals_the_reference_on_many(run_cases, tmp_path, name):
 
 @pytest.mark.parametrize("size", [(1, 1), (2, 3)])
 def test_no_pixel_behind_the_last_is_read(run_cases, tmp_path, size):
-    """TFLite's rounded step leads there, so it cannot serve as reference; all pixels are equal."""
+    """TFLite reads a pixel behind the last, so the expected result comes from equal pixels."""
     maker = Maker(np.random.default_rng(1))
     x = maker.input((1, *size, 7), "int8")
     into = (55 * size[0], 65 * size[1])
@@ -48,7 +48,7 @@ def test_no_pixel_behind_the_last_is_read(run_cases, tmp_path, size):
 
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
 def test_long_rows_are_summed_in_blocks(run_cases, tmp_path, dtype):
-    """Each filter is 1 at one place, near the ends of blocks: an error of 1 in a sum shows."""
+    """Sums in blocks are exact: each filter has a single 1, near the end of a block."""
     block, depth = 1 << 14, 40_000
     places = [0, block - 1, block, 2 * block - 1, 2 * block, depth - 1]
     maker = Maker(np.random.default_rng(1))
@@ -67,7 +67,7 @@ def test_long_rows_are_summed_in_blocks(run_cases, tmp_path, dtype):
 
 
 def test_fully_connected_multiplies_two_scales_in_single_precision(run_cases, tmp_path):
-    """One value of a thousand cases differs in double precision: this one has it."""
+    """FULLY_CONNECTED must multiply scales in single precision; here double would differ."""
     case = make("FULLY_CONNECTED", 665)
     expected = b"".join(Oracle(case.model).step(row)[0].tobytes() for row in case.inputs)
     model = plan_writer.add_plan(case.model)
@@ -76,7 +76,7 @@ def test_fully_connected_multiplies_two_scales_in_single_precision(run_cases, tm
 
 
 def test_a_kernel_without_uint8_says_so(run_cases, tmp_path):
-    """The message names the types of all operands, not that of one."""
+    """A kernel without uint8 rejects it, and names the types of all operands."""
     models = [plan_writer.add_plan(make(name, 0, unsigned=True).model) for name in sorted(NO_UINT8)]
     results = runner.run(run_cases, tmp_path, [(model, []) for model in models])
     said = re.compile(r"kernel does not support these types \(.*uint8.* to uint8\)$")
@@ -84,7 +84,7 @@ def test_a_kernel_without_uint8_says_so(run_cases, tmp_path):
 
 
 def test_a_refusal_names_the_types_of_all_operands(run_cases, tmp_path):
-    """int16 by int8 is what converters write for int16 activations; LiteRT refuses it, too."""
+    """A refusal names all operands' types, as for int16 by int8, which LiteRT refuses, too."""
     maker = Maker(np.random.default_rng(1))
     inputs = [maker.input((2, 3), "int16"), maker.constant(np.ones((3, 4)), "int8", 0.5)]
     maker.operator("BATCH_MATMUL", inputs, [maker.output((2, 4), "int16")], "BatchMatMulOptions")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory):
-    """Builds a firmware repeatedly in one folder: `build("SOFTMAX")`."""
+    """Build a firmware repeatedly in one folder: `build("SOFTMAX")`."""
     folder = tmp_path_factory.mktemp("firmware")
 
     def run(kernels):
@@ -29,7 +29,7 @@ def build(tmp_path_factory):
 
 
 def kernel_files(firmware):
-    """Object files of kernels with any section left in the linker's map."""
+    """Return object files of kernels with any section left in the linker's map."""
     text = firmware.with_suffix(".map").read_text(errors="replace")
     _, _, kept = text.partition("Linker script and memory map")
     return set(

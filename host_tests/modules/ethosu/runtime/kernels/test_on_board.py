@@ -24,7 +24,7 @@ def test_exact_with_operators_while_the_npu_works(board, board_npu, compile_mixe
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_every_kernel_is_exact_and_allocates_nothing(board, name):
-    """On a Cortex-M55 with vector instructions; any heap allocation would raise MemoryError."""
+    """Every kernel is exact with vector instructions; an allocation would raise MemoryError."""
     board_cases.check_cases(board, name, CASES)
 
 

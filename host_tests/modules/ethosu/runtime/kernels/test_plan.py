@@ -14,7 +14,7 @@ BAD_PLAN = -9
 
 
 def _chain():
-    """CONV_2D, SOFTMAX, ADD of the first two: three live tensors, two scratches."""
+    """Make CONV_2D, SOFTMAX and ADD of these: three live tensors, two scratches."""
     m = Maker(np.random.default_rng(5))
     x = m.input((1, 6, 6, 4), "int8", 0.02, 3)
     weights = m.constant(m.rng.integers(-127, 128, (4, 3, 3, 4)), "int8", 0.01)
@@ -43,7 +43,7 @@ class Plan:
 
     @property
     def tensors(self) -> np.ndarray:
-        """The offset of each tensor: input, weights, bias, outputs of the three operators."""
+        """Offsets of the tensors: input, weights, bias, outputs of the three operators."""
         return self.offsets[3:]
 
 
@@ -54,7 +54,7 @@ def plan():
 
 @pytest.fixture
 def load(run_cases, tmp_path, plan):
-    """Loads the damaged plan; returns status and error message."""
+    """Load the damaged plan; returns status and error message."""
 
     def run(program=run_cases):
         (result,) = runner.run(program, tmp_path, [(plan.model(), plan.case.inputs)])
@@ -148,7 +148,7 @@ def test_tensor_beyond_the_planned_arena(load, plan):
 
 
 def test_plan_for_cmsis_nn(build_cases, run_cases, tmp_path):
-    """Its scratch suffices for our own kernels, but assertions detect the difference."""
+    """A plan for CMSIS-NN works with our kernels; only assertions detect the difference."""
     case = make("FULLY_CONNECTED", 0)
     batch = [(plan_writer.add_plan(case.model, cmsis_nn=True), case.inputs)]
     (result,) = runner.run(build_cases(), tmp_path, batch)

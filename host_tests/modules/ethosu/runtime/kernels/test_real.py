@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Double arithmetic that replaces the C library's, compared with Python's."""
+"""Double arithmetic that replaces the C library's equals Python's."""
 
 import ctypes
 import math

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A Dask cluster counts what this machine counts."""
+"""A Dask cluster gives the same counts as this machine."""
 
 import json
 import os
@@ -23,7 +23,7 @@ if __name__ == "__main__":
 
 @pytest.fixture(scope="module")
 def dask_python(tmp_path_factory):
-    """Python of an environment with Dask and these tools."""
+    """Return the Python of an environment with Dask and these tools."""
     return sharing.python_with(tmp_path_factory.mktemp("dask"), "distributed==2026.8.0")
 
 

@@ -33,7 +33,7 @@ def case(model):
 
 @pytest.fixture
 def apart(model, case, raw, tmp_path):
-    """A program with weights in a separate data file, which it names; and inputs."""
+    """Make a program with weights in a separate data file that it names, and inputs."""
     path = tmp_path / "kws.pte"
     path.write_bytes(made.quantised_ends(model, made.external(raw("u55"), KEY)).encode())
     path.with_suffix(".ptd").write_bytes(program_writer.data_file({KEY: raw("u55").weights}))
@@ -49,7 +49,7 @@ def run(ethosu, *words):
 
 @pytest.fixture(params=["sim", "qemu", "port"])
 def where(request):
-    """Values of --on; a port is an emulated board's, fast: a UART takes CPU time for each byte."""
+    """Return values of --on; the port is an emulated board's fast console, not its slow UART."""
     if request.param != "port":
         yield request.param
         return
@@ -135,7 +135,7 @@ def test_inspect_reports_cpu_operators_and_their_cost(ethosu, model, raw, tmp_pa
 
 
 def test_a_layer_of_a_program_names_its_operation(ethosu, model, raw, tmp_path):
-    """A program has no layer names; a copy of weights belongs to the operation that uses them."""
+    """A layer is named by its operation, to which copies of its weights belong, too."""
     path = tmp_path / "kws.pte"
     path.write_bytes(made.quantised_ends(model, raw("u65 dedicated")).encode())
     found = json.loads(run(ethosu, "profile", path, "--json"))
@@ -182,7 +182,7 @@ def test_deploy_takes_the_data_file_along(ethosu, apart, tmp_path):
 
 
 def wasteful(model, raw):
-    """A program with an unused constant, a used one, and a path."""
+    """Make a program with an unused constant, a used one, and a path."""
     program = made.quantised_ends(model, raw("u55"))
     method = program.forward
     unused = program.constant(np.arange(500, dtype=np.float32))
@@ -234,7 +234,7 @@ def test_strip_of_a_damaged_program_is_one_error(model, raw):
 
 
 def test_a_program_in_another_order_is_stored_by_its_sizes():
-    """A bundle stores N, C, H, W; the program has the bytes as N, H, W, C."""
+    """A bundle's cases, stored as N, C, H, W, fit a program whose bytes are N, H, W, C."""
     x = np.arange(24, dtype=np.int8).reshape(1, 2, 3, 4)
     program = program_writer.Program()
     program.forward.inputs = [program.forward.tensor("int8", x.shape, LAST)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu compile` of PyTorch models: with a stand-in for ExecuTorch, and with the real one."""
+"""Tests `ethosu compile` of PyTorch models with a stand-in for ExecuTorch, and the real one."""
 
 import json
 import re
@@ -51,7 +51,7 @@ def samples(small_models):
 
 @pytest.fixture
 def stand_in(tmp_path, small_models, raw, samples):
-    """A Python that pretends to have ExecuTorch, and writes its options and a program."""
+    """Make a Python that pretends to have ExecuTorch, and writes its options and a program."""
     program = made.quantised_ends(small_models["small_cnn"], raw("u55")).encode()
     (tmp_path / "ready").write_bytes(program)
     np.savez(tmp_path / "samples.npz", **samples)
@@ -82,7 +82,7 @@ def output(tmp_path):
 
 @pytest.fixture
 def command(stand_in, model, output):
-    """`ethosu compile` of the model, with the stand-in."""
+    """Return a function that runs `ethosu compile` of the model, with the stand-in."""
     return ["compile", model, "--python", stand_in, "-o", output]
 
 
@@ -156,7 +156,7 @@ def test_a_file_that_names_no_model_is_refused(tmp_path):
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_a_program_is_compared_with_the_model(ethosu, command, tmp_path, samples, noise):
-    """Each sample, in order: with the floats of the model, and with the quantised one."""
+    """Each sample is compared, in order, with the float model and with the quantised one."""
     random = np.random.default_rng(0)
     samples["eager0"] += noise * random.normal(0, samples["eager0"].std(), samples["eager0"].shape)
     samples["quantised0"][1, 0, 3] += 2 / 256
@@ -188,7 +188,7 @@ def test_a_program_is_compared_with_the_model(ethosu, command, tmp_path, samples
 def test_a_program_that_is_another_model_is_not_written(
     ethosu, fails, command, output, tmp_path, samples, poor, expected
 ):
-    """The message names the first step that loses the results."""
+    """A program that computes another model is rejected; the error names the faulty step."""
     right = np.roll(samples["eager0"], 1, axis=0) * 3
     for name in {"eager0", "exported0", "quantised0"} - set(poor):
         samples[name] = right
@@ -221,7 +221,7 @@ def export(ethosu, tmp_path, source, *words):
 def test_a_program_for_no_npu_is_not_written_without_force(
     ethosu, command, model, output, tmp_path, options
 ):
-    """The message is that of a .tflite: what stays where, and what to do."""
+    """A program without NPU operators is rejected with the reasons, as a .tflite is."""
     program = program_writer.Program()
     method = program.forward
     method.inputs, method.outputs = ([method.tensor("float32", (1, 8))] for _ in range(2))
@@ -243,7 +243,7 @@ def test_a_shape_that_may_change_is_said(ethosu, command, tmp_path, samples):
 
 
 def test_the_exporter_needs_no_certain_folder():
-    """PyTorch leaves guards out for callers with "executorch" in their path, else if asked."""
+    """The exporter asks for no guards; PyTorch omits them by itself only for certain paths."""
     calls = re.findall(r"\.module\((.*?)\)", Path(exporter.__file__).read_text())
     assert calls and set(calls) == {"check_guards=False"}
 
@@ -261,7 +261,7 @@ def test_a_dynamic_batch_is_said(ethosu, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["--float-io"]])
 def test_the_real_exporter_is_exact(ethosu, tmp_path, words):
-    """The page's keyword spotter: outputs equal those of the quantised graph in PyTorch."""
+    """The page's keyword spotter gives the outputs of the quantised graph in PyTorch."""
     spotter = pages.file("modules/ethosu/executorch/pytorch.md", "kws.py")
     code, out, err = export(ethosu, tmp_path, spotter, *words)
     assert code == 0, err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The reader of .pte, .ptd and .bpte: reads valid files; one InputError per kind of damage."""
+"""Valid .pte, .ptd and .bpte files are read; damage of any kind gives one InputError."""
 
 import struct
 
@@ -16,7 +16,7 @@ from host_tests.modules.ethosu.executorch import damaged, program_writer
 from host_tests.modules.ethosu.executorch.made import LAST
 from host_tests.modules.ethosu.executorch.vela_binary import Io, VelaBinary
 
-# COP1: an action with the CONFIG of an Ethos-U55 with 128 MACs, one with a stream of one word.
+# COP1 with CONFIG of an Ethos-U55 with 128 MACs, and a stream of one word.
 COMMANDS = b"COP1" + struct.pack("<3I", 1, 7, 0) + struct.pack("<2I", 2 | 1 << 16, 0xFFFF0000)
 BLOB = VelaBinary(
     commands=COMMANDS,
@@ -28,7 +28,7 @@ BLOB = VelaBinary(
 
 
 def program(**options):
-    """A program of one delegate and one value for each kind."""
+    """Make a program with a delegate and a value of each kind."""
     made = damaged._program(BLOB.encode(), **options)
     made.constant_method("input0_scale", 0.25)
     made.constant_method("input0_zp", -3)
@@ -81,7 +81,7 @@ def test_inspect_warns_of_what_costs_and_of_what_is_missing():
 
 
 def test_integer_ends_get_no_advice_to_make_them_so():
-    """The values are those of state, or of operators on the CPU."""
+    """Conversions of state, or of CPU operators, bring no advice on integer inputs."""
     made = program_writer.Program()
     method = made.forward
     x, y = (method.tensor("int8", (1, 8)) for _ in range(2))
@@ -123,21 +123,21 @@ def test_a_bundle_holds_a_program_and_its_cases(order):
 
 
 def test_a_bundle_that_names_its_cases_again_and_again_is_refused():
-    """400 references to one suite of 400 references to one case: running them would take hours."""
+    """A bundle that names one case 160,000 times, which would run for hours, is refused."""
     bundle = encode({1: [{0: "forward", 1: [{}] * 400}] * 400}, b"BP08")
     with pytest.raises(InputError, match=r"lists 160000 cases, more than fit into its \d+ bytes"):
         _ = ModelFile(bundle).cases
 
 
 def _named_again_and_again() -> bytes:
-    """2,000 values that are all the same list of 2,000 numbers."""
+    """Make 2,000 values that are all the same list of 2,000 numbers."""
     count = 2_000
     value = program_writer.union(program_writer.INTS, {0: i64s([1] * count)})
     return encode({1: [{0: "forward", 2: [value] * count}]}, b"ET12")
 
 
 def test_what_the_runtime_refuses_is_described_or_refused():
-    """Never another exception: inspect shows what it can of a file that the board rejects."""
+    """inspect describes or refuses files that the runtime rejects, without other exceptions."""
     for name, (make, _) in (damaged.DELEGATES | damaged.PROGRAMS).items():
         try:
             describe(make(BLOB))

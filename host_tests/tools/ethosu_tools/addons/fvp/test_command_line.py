@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The FVPs' command line and parameters, without an emulator."""
+"""Tests the FVPs' command line and parameters, without an emulator."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ def test_the_npus_are_those_of_the_compiler():
 
 
 def settings(model, *texts):
-    """The settings and the warnings."""
+    """Return the settings and the warnings."""
     warnings = []
     made = parameters.Settings(model, warnings.append)
     for text in texts:
@@ -31,7 +31,7 @@ def settings(model, *texts):
 
 @pytest.mark.parametrize("model", MODELS.values())
 def test_the_list_is_a_configuration_file(model):
-    """It sets each parameter to its default, which nobody needs to be warned of."""
+    """The list can be read as a configuration file of defaults, without a warning."""
     lines = parameters.file_lines(parameters.listing(model))
     made, warnings = settings(model, *lines)
     assert len(lines) == len(made.known) and warnings == []
@@ -190,7 +190,7 @@ def test_wrong_words(words, message):
 
 
 def test_the_page_has_all_parameters(repo):
-    """Those of SSE-300, each UART's for UART 0; other models have another path."""
+    """The page has all parameters of SSE-300, with UART 0 for all UARTs."""
     page = (repo / "tools/ethosu_tools/addons/fvp/README.md").read_text()
     table = page.partition("## Parameters")[2].partition("## ")[0]
     named = set(

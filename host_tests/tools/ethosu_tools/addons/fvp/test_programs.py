@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The programs with the FVPs' names run a program with newlib's start-up, as scripts start them."""
+"""The programs with the FVPs' names run firmware as scripts start them."""
 
 import os
 import re
@@ -33,7 +33,7 @@ def image() -> Path:
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory) -> Path:
-    """The folder of the programs, as `ethosu fvp install` writes it."""
+    """Return the folder of the programs, as `ethosu fvp install` writes it."""
     folder = tmp_path_factory.mktemp("a folder")
     command = [sys.executable, "-m", "ethosu_tools.cli", "fvp", "install", folder]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -42,7 +42,7 @@ def programs(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def started_fvp(programs, tmp_path):
-    """Run a program in a folder of its own, with `steps` for the image; returns what it did."""
+    """Run a program in a folder of its own, with `steps` for the image."""
 
     def run(*words, steps="", name=U55):
         line = ["-C", f"{LINE}=prog {steps}"] if steps else []
@@ -56,7 +56,7 @@ def started_fvp(programs, tmp_path):
 
 @pytest.fixture
 def fvp(tmp_path, capsys, monkeypatch):
-    """The same in this process."""
+    """Run a program in this process."""
     monkeypatch.chdir(tmp_path)
     before = signal.getsignal(signal.SIGTERM)
 
@@ -70,7 +70,7 @@ def fvp(tmp_path, capsys, monkeypatch):
 
 
 def report(done) -> str:
-    """What it printed before the end, and nothing on stderr."""
+    """Return what a program printed before its end; it must print nothing on stderr."""
     assert (done.returncode, done.stderr) == (0, ""), done
     head, stopped, _ = done.stdout.partition(STOPPED)
     assert stopped, done
@@ -78,12 +78,12 @@ def report(done) -> str:
 
 
 def script(template: str, **values) -> list[str]:
-    """The words of a command line in a script."""
+    """Split a script's command line into words."""
     return shlex.split(template.format(**values))
 
 
 def test_as_executorch_tests_it(started_fvp, image, tmp_path):
-    """backends/arm/test/runner_utils.py, run_corstone: its quotes are part of the values."""
+    """run_corstone of ExecuTorch's runner_utils.py works, whose values contain quotes."""
     run = tmp_path / "run"
     run.mkdir()
     (run / "i0.bin").write_bytes(b"abc")
@@ -102,7 +102,7 @@ def test_as_executorch_tests_it(started_fvp, image, tmp_path):
 
 
 def test_as_executorch_runs_it(started_fvp, image, tmp_path):
-    """backends/arm/scripts/run_fvp.sh; its check of the log is for the sentence at the limit."""
+    """ExecuTorch's run_fvp.sh works, and finds the sentence about the limit in the log."""
     (tmp_path / "model.pte").write_bytes(b"\x11\x22\x33\x44")
     words = script(
         "-C ethosu.num_macs=128 -C mps3_board.visualisation.disable-visualisation=1 "
@@ -120,7 +120,7 @@ def test_as_executorch_runs_it(started_fvp, image, tmp_path):
 
 
 def test_as_tensorflow_lite_micro_tests_it(started_fvp, image):
-    """testing/test_with_arm_corstone_300.sh: the image alone, double quotes, statistics."""
+    """TFLM's test_with_arm_corstone_300.sh works: the image alone, double quotes, statistics."""
     words = script(
         "-C ethosu.num_macs=256 -C mps3_board.visualisation.disable-visualisation=1 "
         "-C mps3_board.telnetterminal0.start_telnet=0 -C 'mps3_board.uart0.out_file=\"-\"' "
@@ -135,7 +135,7 @@ def test_as_tensorflow_lite_micro_tests_it(started_fvp, image):
 
 
 def test_as_zephyr_runs_it(started_fvp, image):
-    """boards/arm/mps3/board.cmake and cmake/emu/armfvp.cmake, which wants a version of 11."""
+    """Zephyr's board.cmake and armfvp.cmake work, which require a version of 11."""
     done = started_fvp("--version")
     assert done.returncode == 0 and re.search(r"\d+\.\d+\.\d+", done.stdout)[0].startswith("11.")
     assert len(done.stdout.splitlines()) == 1
@@ -160,7 +160,7 @@ def test_as_zephyr_runs_it(started_fvp, image):
     ],
 )
 def test_as_the_evaluation_kit_loads_a_model(fvp, image, tmp_path, steps, words, code):
-    """docs/use_cases/inference_runner.md: a model and its input come in, its output goes out."""
+    """inference_runner.md works: a model and its input are loaded, the output is dumped."""
     (tmp_path / "model.tflite").write_bytes(b"TFL3")
     (tmp_path / "ifm.bin").write_bytes(b"\x11\x22\x33\x44" * 2)
     line = script(
@@ -179,9 +179,9 @@ def test_as_the_evaluation_kit_loads_a_model(fvp, image, tmp_path, steps, words,
 
 
 def test_a_dump_that_cannot_be_written(fvp, image):
-    """To a full disk, and by an emulator that ends in an error.
+    """A dump to a full disk, or of an emulator that ends in an error, is reported.
 
-    A call of semihosting without it is a breakpoint, which locks up before there is a handler.
+    Without semihosting, its call is a breakpoint, which locks up as there is no handler yet.
     """
     full = "--dump", "/dev/full@0x60000000,4"
     done = fvp(image, *full, steps="exit:3")
@@ -196,7 +196,7 @@ def test_a_dump_that_cannot_be_written(fvp, image):
 
 @contextmanager
 def started(programs, *words):
-    """A running program that has printed the port of its terminal."""
+    """Start a program, and wait for the port of its terminal."""
     command = [str(word) for word in (programs / U55, *words)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
         try:
@@ -212,7 +212,7 @@ def started(programs, *words):
 
 
 class Emulator:
-    """The emulator of a program, for time-outs in its own time."""
+    """The emulator of a program, for time-outs in the emulator's time."""
 
     def __init__(self, process):
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
@@ -223,7 +223,7 @@ class Emulator:
 
 
 def _is_run(pid: str) -> bool:
-    """Whether this QEMU runs firmware, and does not tell its version."""
+    """Whether this QEMU runs firmware, and not only prints its version."""
     try:
         return b"-plugin" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -231,7 +231,7 @@ def _is_run(pid: str) -> bool:
 
 
 def test_as_openmv_runs_it(programs, image, tmp_path):
-    """ports/qemu/port_config.mk: MicroPython's prompt is at a TCP port, which mpremote opens."""
+    """OpenMV's port_config.mk works: mpremote opens MicroPython's prompt at a TCP port."""
     (tmp_path / "romfs0.img").write_bytes(b"rom")
     words = script(
         "-C cpu0.CFGITCMSZ=14 -C cpu0.semihosting-enable=1 -C mps3_board.FPGA_SRAM_SIZE=8 "
@@ -256,7 +256,7 @@ def test_as_openmv_runs_it(programs, image, tmp_path):
 
 
 def test_a_port_in_use_and_telnet(programs, image):
-    """The next free port is used; a client that speaks telnet is asked to send what is typed."""
+    """If a port is in use, the next free one is; telnet clients are asked to send characters."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -275,7 +275,7 @@ def test_a_port_in_use_and_telnet(programs, image):
 
 
 def test_output_files_and_the_end(fvp, image, tmp_path):
-    """Only the UART that has shutdown_on_eot or a tag ends the run."""
+    """UARTs write to files; only one with shutdown_on_eot or a tag ends the run."""
     words = ["-C", "mps3_board.uart0.out_file=zero.txt", "-C", "mps3_board.uart1.out_file=one.txt"]
     words += ["-C", "mps3_board.uart1.shutdown_on_eot=1", "-a", image]
     done = fvp(*words, steps="uart:0,a^ uart:1,b^c spin")
@@ -306,7 +306,7 @@ def test_limits_of_time(fvp, image):
 
 
 def test_exit_code_and_stderr(fvp, image):
-    """ExecuTorch's run_corstone searches stdout for errors that firmware logs on stderr."""
+    """The exit code is passed on, and stderr is on stdout, where run_corstone searches it."""
     done = fvp(image, steps="error:bad write:good error:worse exit:7")
     assert (done.returncode, done.stderr) == (7, "")
     assert done.stdout.partition(STOPPED)[0].endswith("]\nbad\ngood\nworse\n")
@@ -366,7 +366,7 @@ def test_where_the_heap_and_the_stack_are(fvp, image):
 
 
 def test_files_of_one_folder_and_no_commands(fvp, image, tmp_path):
-    """The folder of semihosting-cwd, else the working folder, see tools/qemu_plugin/README.md."""
+    """Semihosting only uses files of semihosting-cwd, else of the working folder."""
     run = tmp_path / "run"
     run.mkdir()
     for name in ("in.txt", "run/in.txt"):
@@ -396,9 +396,9 @@ def test_start_address_and_intel_hex(fvp, tmp_path):
 
 
 def test_corstone_320(fvp, tmp_path):
-    """Code in its SRAM, data in a DTCM as large as that of Corstone-300.
+    """Corstone-320 runs code in its SRAM, and data in a DTCM as large as Corstone-300's.
 
-    Its machine has no RAM that QEMU knows the size of.
+    QEMU does not know the size of this machine's RAM.
     """
     cpu = "mps4_board.subsystem.cpu0"
     (tmp_path / "model.pte").write_bytes(bytes.fromhex("78563412 efbeadde"))
@@ -442,7 +442,7 @@ def test_wrong_words(fvp, image, tmp_path, words, message):
 
 
 def test_the_list_of_parameters_is_a_configuration(fvp, image, tmp_path):
-    """Its terminals have ports then, as on the FVP."""
+    """The list of parameters can be used as a configuration; terminals then have ports."""
     done = fvp("--list-params", "-o", "all.txt")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     done = fvp("-f", "all.txt", "--strict", image, steps="exit:5")

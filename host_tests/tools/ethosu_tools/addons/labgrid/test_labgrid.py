@@ -69,7 +69,7 @@ def running(*command, environment, log):
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """A labgrid with two emulated boards, and a place without a serial line."""
+    """Start a labgrid with two emulated boards, and a place without a serial line."""
     folder = tmp_path_factory.mktemp("lab")
     python = sharing.python_with(folder / "python", "labgrid==26.0.1")
     address = f"127.0.0.1:{free_port()}"
@@ -120,7 +120,7 @@ def lab(tmp_path_factory):
 
 @pytest.fixture
 def users_pytest(tmp_path, monkeypatch, lab):
-    """Runs pytest in a separate user folder, with a Python that lacks labgrid."""
+    """Run pytest in a separate user folder, with a Python that lacks labgrid."""
     monkeypatch.setenv("ETHOSU_LOCKS", str(tmp_path / "locks"))
     monkeypatch.setenv("LG_COORDINATOR", lab.address)
     monkeypatch.setenv("LG_USERNAME", "tester")
@@ -183,7 +183,7 @@ def test_killed_run_leaves_a_place_that_the_next_releases(users_pytest, lab):
 
 
 def test_manually_acquired_place_stays_acquired(users_pytest, lab):
-    """After a killed run, and after one that ends."""
+    """A place acquired by hand stays acquired after a run that was killed or has ended."""
     options = ["--ethosu-port", "labgrid:one"]
     assert lab.client("-p", "one", "acquire")[0] == 0
     assert users_pytest(*options, tests=KILLED)[0] < 0

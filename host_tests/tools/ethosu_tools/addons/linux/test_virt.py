@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu linux`: errors. Successful boots: host_tests/linux."""
+"""Tests errors of `ethosu linux`; host_tests/linux boots."""
 
 import pytest
 from ethosu_tools.addons.linux import virt
@@ -10,7 +10,7 @@ KERNEL = bytes(56) + b"ARM\x64" + bytes(100)
 
 @pytest.fixture
 def kernel(tmp_path):
-    """The head of a kernel for AArch64."""
+    """Write the head of a kernel for AArch64."""
     path = tmp_path / "vmlinuz"
     path.write_bytes(KERNEL)
     return path

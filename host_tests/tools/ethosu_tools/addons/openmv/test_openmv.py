@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Contents of `ethosu qemu --openmv`'s ROM file system, and its messages."""
+"""Tests the ROM file system of `ethosu qemu --openmv`, and its messages."""
 
 import sys
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ PIXELS = np.random.default_rng(5).integers(0, 256, (3, 5, 3), np.uint8)
 
 
 class Picture:
-    """Replaces Pillow's."""
+    """A stand-in for Pillow's Image."""
 
     def __init__(self, file, formats):
         assert "EPS" not in formats

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sounds for test_sounds.py: the wake word and other sentences, spoken and in noise.
+"""Makes sounds for test_sounds.py: the wake word and other sentences, spoken and in noise.
 
 espeak-ng speaks the word in several voices and at several speeds, and other sentences; noise is
 added. The sounds are reproducible.
@@ -17,7 +17,7 @@ VOICES = (
     *("en-gb", "en-gb+f2", "en-gb-scotland", "en-gb-x-rp"),
 )
 SPEEDS = (130, 155, 175, 200)  # words per minute; 175 is espeak-ng's default
-# Signal-to-noise ratio in decibels; None: no noise.
+# Signal-to-noise ratios in decibels; None means no noise.
 RATIOS = (None, 20, 10, 5, 0)
 NOISES = ("white", "pink", "hum")
 LOUDEST = 12_000
@@ -48,7 +48,7 @@ class Clip:
 
 
 def clips(word: wake_words.WakeWord) -> Iterator[Clip]:
-    """All sounds, endlessly: the word in each voice, then other sentences and noise alone."""
+    """Yield sounds endlessly: the word in each voice, other sentences, and noise alone."""
     random = np.random.default_rng(0)
     for voice in VOICES:
         for speed in SPEEDS:
@@ -66,7 +66,7 @@ def clips(word: wake_words.WakeWord) -> Iterator[Clip]:
 
 
 def mixed(spoken: Array, ratio: int | None, random: np.random.Generator) -> Array:
-    """Speech at a random loudness with noise of a random kind; as samples."""
+    """Mix speech at a random loudness with noise of a random kind."""
     sound = spoken.astype(float)
     peak = np.abs(sound).max(initial=0)
     sound *= random.uniform(0.1, 1) * LOUDEST / peak if peak else 1
@@ -79,7 +79,7 @@ def mixed(spoken: Array, ratio: int | None, random: np.random.Generator) -> Arra
 
 
 def make_noise(kind: str, count: int, random: np.random.Generator) -> Array:
-    """White noise, pink noise, or a hum of 50 Hz with its overtones in a little white noise."""
+    """Make white noise, pink noise, or a hum of 50 Hz with overtones and a little noise."""
     white = random.normal(0, 1, count)
     if kind == "hum":
         time = np.arange(count) / speech.RATE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu demo wakeword`: with the NPU simulated in this process, and on a board.
+"""Runs `ethosu demo wakeword` with the NPU simulated in this process, and on a board.
 
 Each run compares every probability with the reference and fails at the first that differs.
 """
@@ -25,7 +25,7 @@ ON_SIM = ("--on", "sim")
 
 @pytest.fixture
 def run_demo(ethosu, tmp_path):
-    """Runs the demo in a separate folder: `run_demo("--say", "alexa")`; returns its JSON."""
+    """Run the demo in a separate folder: `run_demo("--say", "alexa")`; returns its JSON."""
 
     def run(*options):
         code, out, err = ethosu("demo", "wakeword", "--json", "--output", tmp_path, *options)
@@ -47,7 +47,7 @@ def test_the_simulated_npu_detects_its_word_and_no_other(run_demo, text, voice):
 
 
 def test_a_board_detects_the_word_and_nothing_else(run_demo, request, board_npu):
-    """With two models at once."""
+    """With two models at once, a board detects the spoken word and nothing else."""
     where = request.config.getoption("--ethosu-port") or "qemu"
     data = run_demo("--on", where, "--npu", board_npu)
     found = [
@@ -169,7 +169,7 @@ def test_one_wrong_bit_is_a_mismatch(ethosu, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("band", "code"), [(33, 0), (31, 6)])
 def test_a_pc_with_another_log1pf_changes_nothing(ethosu, tmp_path, monkeypatch, band, code):
-    """The PC's features differ in one band in each row, by more than a model ignores."""
+    """Features of a PC with another log1pf(), which differ in a band, do not count as errors."""
 
     def features(samples):
         rows = right(samples)

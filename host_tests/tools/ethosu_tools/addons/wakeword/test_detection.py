@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which spoken words the models detect, with the reference kernels instead of the NPU."""
+"""The models detect spoken words with the reference kernels instead of the NPU."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_features_and_rule_are_those_of_pymicro_wakeword(name):
     theirs = MicroWakeWord.from_builtin(Model(name))
     rows = MicroWakeWordFeatures().process_streaming(samples.tobytes())
     decisions = [theirs.process_streaming(row) for row in rows]
-    # One decision per row, changing with every third.
+    # There is one decision per row; it changes with every third.
     expected = next((i for i, heard in enumerate(decisions[2::3], start=1) if heard), None)
     found = keywords.reference(word, keywords.features(samples)).detected_at
     assert found == (expected and pytest.approx(0.03 * expected))
@@ -57,7 +57,7 @@ def test_the_rule_needs_a_full_window_above_the_cutoff():
 
 @pytest.mark.parametrize(("exact", "band"), [(False, 33), (True, 31), (True, 33)])
 def test_features_may_differ_where_the_c_library_does(monkeypatch, exact, band):
-    """exact: this PC's log1pf() is correctly rounded."""
+    """Features may differ only in bands that depend on log1pf(), which is `exact` on some PCs."""
     ones = np.zeros((5, wake_words.BANDS), np.float32)
     found = ones.copy()
     found[2:4, band] += keywords.STEP

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The demo's picture: every probability at its time and height, nothing outside of the paper."""
+"""The demo's picture has every probability at its place, and nothing outside of the paper."""
 
 import re
 import xml.etree.ElementTree as ET

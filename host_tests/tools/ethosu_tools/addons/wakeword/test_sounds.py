@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which sounds are detected as the wake word, here and by pymicro-wakeword.
+"""Compares which sounds are detected as the wake word here and by pymicro-wakeword.
 
 Each sound goes through this project's front end and the compiled model on the simulated NPU, and
 through pymicro-wakeword. The front end's features are compared with pymicro-features, and go
@@ -23,10 +23,10 @@ from . import sounds
 
 
 def theirs(word, samples):
-    """Probabilities by pymicro-wakeword."""
+    """Return pymicro-wakeword's probabilities."""
     model = MicroWakeWord.from_builtin(Model(word.name))
     model.sliding_window_size = 1
-    model._probabilities = type(model._probabilities)(maxlen=1)  # each one, not their mean
+    model._probabilities = type(model._probabilities)(maxlen=1)  # each probability, not a mean
     probabilities = []
     for count, row in enumerate(MicroWakeWordFeatures().process_streaming(samples.tobytes()), 1):
         probability = model.process_streaming_prob(row)

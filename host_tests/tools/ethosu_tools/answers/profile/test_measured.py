@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu profile MODEL --on qemu`: times, counters and the work of an inference."""
+"""Tests `ethosu profile MODEL --on qemu`: times, counters and the work of an inference."""
 
 import json
 
@@ -40,7 +40,7 @@ def test_an_emulated_board_repeats_its_figures(ethosu, small_models, compiled, n
 
 
 def test_a_model_that_others_trained_is_measured_exactly(ethosu):
-    """A streaming one, whose variables the CPU copies."""
+    """A third-party streaming model, whose variables the CPU copies, is measured exactly."""
     path = wake_words.load("okay_nabu").model
     words = path, "--board", "MPS3_AN547"
     data, again = profiled(ethosu, *words), profiled(ethosu, *words)
@@ -74,7 +74,7 @@ def test_a_chip_is_refused_by_name_where_a_board_is_needed(ethosu, small_models)
 
 
 def test_a_model_that_fills_the_heap_is_profiled(ethosu, tmp_path):
-    """It is loaded only once: this arena takes two thirds of the board's heap."""
+    """The model is loaded only once, since its arena takes two thirds of the heap."""
     net, path = make_model.Net("wide", 1), tmp_path / "wide.tflite"
     path.write_bytes(net.finish(net.conv(net.input((1, 320, 320, 3)), 16, (3, 3), (2, 2))))
     data = profiled(ethosu, path, "--board", "NUMAKER_M55M1")

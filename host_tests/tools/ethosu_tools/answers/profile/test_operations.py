@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu profile --operations`: a line per operation, the same as JSON, maps as arrays."""
+"""`ethosu profile --operations` has a line per operation, also as JSON, and maps as arrays."""
 
 import itertools
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu profile` of two NPUs for a model, and of two models."""
+"""`ethosu profile` compares two NPUs for a model, and two models."""
 
 import json
 

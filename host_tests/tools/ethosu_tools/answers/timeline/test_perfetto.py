@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu profile --perfetto`: valid trace events, and times that are those of the estimate."""
+"""`ethosu profile --perfetto` writes valid trace events with the estimate's times."""
 
 import gzip
 import itertools
@@ -23,7 +23,7 @@ from ethosu_tools.sim import latency
 from host_tests.kit import mixed_models
 
 BOARD = "ALIF_ENSEMBLE_E7-M55_HE"
-# Which keys each phase must have, in the "Trace Event Format".
+# Keys that each phase must have in the "Trace Event Format".
 KEYS = {"X": {"name", "ts", "dur", "pid", "tid"}, "i": {"name", "ts", "s", "pid", "tid"}}
 ABOUT = {
     "process_name": str,
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("emulator_only", "emulator_registers")
 
 @pytest.fixture(scope="module")
 def segmenter(tmp_path_factory, compiled):
-    """Three calls of the NPU, two operators of the CPU between them."""
+    """Return a model with three NPU calls and two CPU operators between them."""
     source = tmp_path_factory.mktemp("segmenter") / "segmenter.tflite"
     source.write_bytes(mixed_models.MODELS["segmenter"].make())
     return compiled(source)
@@ -50,7 +50,7 @@ def timeline(segmenter):
 
 
 def check_format(events):
-    """The rules of the format, and that every track has a name."""
+    """Check the format's rules, and that every track has a name."""
     named = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
     processes = {e["pid"] for e in events if e["name"] == "process_name"}
     tracks = {}
@@ -118,7 +118,7 @@ def test_the_time_is_that_of_the_estimate_and_of_the_counted_instructions(timeli
 
 
 def test_the_cpu_waits_for_the_only_call_of_a_model(small_models, compiled):
-    """Such a model is run without steps."""
+    """The CPU waits for a model's only call, which the runtime runs without steps."""
     model = ModelFile(compiled(small_models["small_cnn"]))
     found = perfetto.make(model, systems.find(BOARD))
     tracks = check_format(found.events)
@@ -184,7 +184,7 @@ def test_a_program_is_drawn_too(shared_models):
 
 
 def test_an_index_as_input_is_a_valid_one(compiled, tmp_path):
-    """GATHER stops the inference at an index outside its tensor, so inputs are filled."""
+    """Inputs are filled with valid indices, because GATHER would stop at others."""
     source = tmp_path / "attention.tflite"
     source.write_bytes(mixed_models.MODELS["attention"].make())
     watched = processor.watch(ModelFile(compiled(source)))
@@ -193,7 +193,7 @@ def test_an_index_as_input_is_a_valid_one(compiled, tmp_path):
 
 @pytest.mark.parametrize("overlaps", [False, True])
 def test_a_kernel_runs_while_the_npu_does(overlaps):
-    """Times by hand: 1 MHz, so an instruction takes a microsecond; the NPU takes 100."""
+    """A kernel and the NPU overlap: here an instruction takes 1 us, the NPU's call 100 us."""
     begin = [Event(10, processor.START_ONLY), Event(14, processor.NPU_STARTS)]
     if overlaps:
         events = [
@@ -245,7 +245,7 @@ def test_symbols_are_those_that_binutils_lists():
 
 
 def test_perfetto_itself_opens_the_file(timeline, tmp_path):
-    """Needs Perfetto's trace_processor_shell, which its Python package downloads."""
+    """Perfetto's trace_processor_shell, which its Python package downloads, opens the file."""
     shell = os.environ.get("TRACE_PROCESSOR") or shutil.which("trace_processor_shell")
     if shell is None:
         pytest.skip("NOT OPENED BY PERFETTO: set TRACE_PROCESSOR to its trace_processor_shell")

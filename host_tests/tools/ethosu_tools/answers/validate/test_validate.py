@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu validate`: counts that an independent program confirms, wherever it runs, even if
-interrupted."""
+"""`ethosu validate` gives counts that independent code confirms, wherever it runs, and even if
+it is interrupted."""
 
 import contextlib
 import json
@@ -38,7 +38,7 @@ def _cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def data_set(tmp_path):
-    """A file of samples: smooth ones, so that the model finds several classes."""
+    """Make a file of smooth samples, in which the model finds several classes."""
 
     def make(count=SAMPLES):
         random = np.random.default_rng(5)
@@ -53,7 +53,7 @@ def data_set(tmp_path):
 
 
 def expected(model, path):
-    """Top-1 and top-5 of the reference kernels, counted here."""
+    """Count top-1 and top-5 of the reference kernels."""
     with np.load(path) as file:
         outputs = oracle.run(model, {"0": file["0"]})["0"].reshape(len(file["0"]), -1)
         labels = file["labels"]
@@ -227,7 +227,7 @@ def test_an_input_may_have_the_name_of_the_classes(tmp_path, name):
 
 
 def test_trivial_figures_are_not_printed(ethosu, tmp_path, data_set, cnn):
-    """The first 10 of 10 classes, and the bits of a float reference."""
+    """Trivial figures are omitted: top 10 of 10 classes, and bits of a float reference."""
     model, program = cnn
     path = data_set(8)
     shown = ethosu("validate", program, path, "--top", 10, "--reference", model)[1]

@@ -31,7 +31,7 @@ def ramp(shape):
 
 
 def announced(err):
-    """Nothing is printed but the start of the conversion, which can take minutes."""
+    """Check that only the start of the conversion, which can take minutes, is printed."""
     return err.startswith("ethosu: converting ") and err.count("\n") == 1
 
 
@@ -66,7 +66,7 @@ FORMATS = {
     ),
     "m.pth": (holding(b"\x80\x02."), "saved by PyTorch: ", "`ethosu compile`"),
     "m.pb": (holding(b"\x0a\x05"), "a frozen graph of TensorFlow 1: ", "tf.compat.v1"),
-    # What a download or a clone leaves in the place of a model.
+    # Files that a download or a clone leaves in place of a model.
     "lfs.tflite": (holding(LFS), "a pointer of Git LFS", "`git lfs pull`"),
     "page.tflite": (holding(b"\n<!DOCTYPE html><html>"), "a web page", '"Raw"'),
     "m.tflite.gz": (
@@ -95,7 +95,7 @@ def test_each_format_has_its_own_error(ethosu, tmp_path, name):
 
 @pytest.mark.parametrize("form", ["xxd", "zephyr", "decimal"])
 def test_a_model_in_c_source_is_read(ethosu, tmp_path, small_models, form):
-    """As TensorFlow Lite Micro, Zephyr and Arduino sketches contain it, beside other arrays."""
+    """A model in C source, as in TFLM, Zephyr and Arduino sketches, is found among other arrays."""
 
     def write(path, data):
         words = [str(byte) if form == "decimal" else f"{byte:#04x}" for byte in data]
@@ -188,7 +188,7 @@ int8 = 1
 
 @pytest.fixture
 def stand_in(tmp_path, small_models, monkeypatch):
-    """A Python with a stand-in for TensorFlow, and m.keras, in the current folder."""
+    """Make a Python with a stand-in for TensorFlow, and m.keras, in the current folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     fake = FAKE.format(log=str(tmp_path / "log"), result=str(small_models["small_cnn"]))
@@ -220,7 +220,7 @@ def test_the_quantised_model_is_kept_and_is_a_reference(
 
 
 def test_the_quantised_model_of_one_that_cannot_run_is_kept(ethosu, fails, stand_in, small_models):
-    """The conversion took minutes; but an earlier pair of files stays a pair."""
+    """The converted model is kept for other tools, but an earlier pair of files stays a pair."""
     model = Branches()
     model.reverse("backwards", (1, 4, 6, 3), (1, 2))
     fake, kept = Path("fake/tensorflow.py"), Path("m_int8.tflite")
@@ -238,7 +238,7 @@ def test_the_quantised_model_of_one_that_cannot_run_is_kept(ethosu, fails, stand
 
 
 def test_the_quantised_model_is_written_with_what_was_compiled_of_it(ethosu, fails, stand_in):
-    """A failure leaves the previous compilation's pair; -o makes a separate pair."""
+    """A failed compilation keeps the previous pair of files; another -o makes a separate pair."""
     assert ethosu(*WITH_STAND_IN)[0] == 0
     pair = [Path("m_vela.tflite"), Path("m_int8.tflite")]
     before = [(path.read_bytes(), path.stat().st_ino) for path in pair]
@@ -306,7 +306,7 @@ def test_the_environment_of_setup_is_found_until_other_releases_are_needed(
 
 
 def test_samples_reach_the_converter_and_its_model_the_compiler(ethosu, fails, tmp_path, stand_in):
-    """A stand-in for TensorFlow, which the tests do not require."""
+    """Samples reach the converter, here a stand-in, and its model reaches the compiler."""
     log, path, samples = tmp_path / "log", tmp_path / "m.keras", tmp_path / "samples.npz"
     words = ["compile", path, "--calibrate", samples, "--python", stand_in]
     code, out, err = ethosu(*words, "-o", tmp_path / "out.tflite")
@@ -366,7 +366,7 @@ np.savez("loops.npz", **{"0": x}); np.save("loops.npy", model.predict(x, verbose
 
 @pytest.fixture
 def tensorflow():
-    """A Python that has TensorFlow, onnx2tf and onnxruntime."""
+    """Return a Python that has TensorFlow, onnx2tf and onnxruntime."""
     return needs.python_with("convert", "TENSORFLOW_PYTHON")
 
 
@@ -394,7 +394,7 @@ def test_with_tensorflow(ethosu, tmp_path, tensorflow):
             np.testing.assert_allclose(model.predict([x[None]], real=True)[0][0], want, atol=0.05)
 
 
-# Two inputs whose order differs from that of their names, with any batch size; Y is per sample.
+# A model with two inputs, not in the order of their names, and any batch size; Y is per sample.
 ONNX = """\
 import numpy as np, onnx, onnxruntime
 from onnx import TensorProto, helper, numpy_helper

@@ -25,14 +25,14 @@ class Kernel(c.Structure):
 
 @cache
 def _kernels() -> c.CDLL:
-    """The kernels' tables, which are not in any header."""
+    """Return the kernels' tables, which no header declares."""
     return c.CDLL(str(paths.host_library()))
 
 
 @cache
 def runtime() -> Any:
     simulator = library.load_sim()
-    # The board's memory exists once the first NPU does.
+    # Opening the first NPU creates the board's memory.
     index = simulation.Simulation._take_index()
     simulator.sim_host_open(index, b"ethos-u55-128")
     simulation.Simulation._release(simulator, index, ())
@@ -41,7 +41,7 @@ def runtime() -> Any:
 
 @cache
 def operators() -> dict[str, Kernel]:
-    """The runtime's kernels by the operator's name."""
+    """Return the runtime's kernels by operator name."""
     text = (paths.root() / "modules/ethosu/runtime/kernels/kernels.def").read_text()
     kernels = {}
     for symbol in re.findall(r"^KERNEL\((\w+),", text, re.MULTILINE):
@@ -51,7 +51,7 @@ def operators() -> dict[str, Kernel]:
 
 
 def load(model: bytes) -> str:
-    """Load a model without an NPU: an empty text, or the runtime's reason for rejecting it."""
+    """Load a model without an NPU; returns "" or the runtime's reason for rejecting it."""
     lib, new = runtime(), library.ffi().new
     file = lib.sim_host_alloc(len(model))
     library.ffi().memmove(file, model, len(model))

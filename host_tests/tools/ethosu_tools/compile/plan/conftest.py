@@ -10,7 +10,7 @@ from host_tests.kit.mixed_models import MODELS
 
 @pytest.fixture(scope="session")
 def mixed(compile_mixed):
-    """The models of mixed_models, by name; each is compiled once: `mixed("svdf")`."""
+    """Compile models of mixed_models once each, by name: `mixed("svdf")`."""
 
     @functools.cache
     def make(name: str):

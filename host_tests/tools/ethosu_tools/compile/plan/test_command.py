@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The plan in `ethosu compile` and `ethosu inspect --memory`."""
+"""Tests the plan in `ethosu compile` and `ethosu inspect --memory`."""
 
 import json
 import xml.etree.ElementTree as ElementTree
@@ -17,7 +17,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture
 def compiled_copy(mixed, tmp_path):
-    """A compiled model without a plan, which no command changes."""
+    """Copy a compiled model without a plan; no command must change the copy."""
     path, before = tmp_path / "m.tflite", mixed("attention").compiled.read_bytes()
     path.write_bytes(before)
     yield path

@@ -17,7 +17,7 @@ NAMES = {OFFSETS_NAME.encode(), RECORD_NAME.encode()}
 
 
 def tree(data):
-    """The contents of a file except the plan, as plain data."""
+    """Return a file's contents except the plan, as plain data."""
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(data, 0))
     model.metadata = [entry for entry in model.metadata or [] if entry.name not in NAMES]
     model.buffers = model.buffers[: old_buffers(data)]
@@ -25,7 +25,7 @@ def tree(data):
 
 
 def old_buffers(data):
-    """Buffers that are not part of the plan."""
+    """Return buffers that are not part of the plan."""
     model = schema.Model.GetRootAs(data, 0)
     entries = [model.Metadata(i) for i in range(model.MetadataLength())]
     return min([entry.Buffer() for entry in entries if entry.Name() in NAMES])
@@ -107,7 +107,7 @@ def test_an_uncompiled_model_without_custom_operators_still_runs_in_litert(make,
 
 
 def test_the_graph_by_which_the_npu_initialises_variables_keeps_its_places(compiled, tmp_path):
-    """On Ethos-U85 Vela leaves CALL_ONCE's graph to the NPU, which uses other tensors."""
+    """CALL_ONCE's graph, which an Ethos-U85 runs with tensors of its own, keeps its offsets."""
     source, output = tmp_path / "source.tflite", tmp_path / "planned.tflite"
     source.write_bytes(small_streaming())
     before = compiled(source, "ethos-u85-256")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Float inputs and outputs become quantised: the same results, less memory."""
+"""Float inputs and outputs become quantised, with equal results and less memory."""
 
 import contextlib
 import io
@@ -22,7 +22,7 @@ STEPS = 20
 
 
 def quantise(values, tensor):
-    """As TFLite's QUANTIZE: in single precision, halves away from zero."""
+    """Quantise as TFLite's QUANTIZE does: in single precision, halves away from zero."""
     limit = np.iinfo(tensor.dtype)
     real = values / np.float32(tensor.scale)
     rounded = np.copysign(np.floor(np.abs(real) + np.float32(0.5)), real) + tensor.zero_point
@@ -30,14 +30,14 @@ def quantise(values, tensor):
 
 
 def dequantise(values, tensor):
-    """As TFLite's DEQUANTIZE."""
+    """Dequantise as TFLite's DEQUANTIZE does."""
     real = np.float64(np.float32(tensor.scale)) * (values.astype(np.int32) - tensor.zero_point)
     return real.astype(np.float32)
 
 
 @pytest.fixture
 def compile_it(tmp_path):
-    """Runs `ethosu compile`: the compiled file and what the command said."""
+    """Run `ethosu compile`; returns the compiled file and the command's output."""
 
     def run(source, *options):
         output, said = tmp_path / f"compiled{len(options)}.tflite", io.StringIO()
@@ -79,7 +79,7 @@ def test_nothing_to_fold():
 
 
 def test_a_shared_input_or_output_is_not_folded():
-    """A float input that is also an output."""
+    """A float input that is also an output, or shared, stays float."""
     net = MixedNet("seen", 2)
     x = net.conv(net.float_input((1, 8, 8, 3)), 4, kernel=(3, 3))
     net.graph.outputs += [net.to_float(x), net.graph.inputs[0]]
@@ -94,7 +94,7 @@ def test_a_self_test_with_quantized_io_is_refused(source, capsys):
 
 
 def test_predict_with_real_numbers(board, board_npu, source, compile_it):
-    """On the board, float arrays still go in and out as before."""
+    """On a board, predict() still takes and returns float arrays."""
     path, _ = compile_it(source, "--quantized-io", "--npu", board_npu)
     board_models.load(board, path)
     image = np.random.default_rng(6).normal(0, 1, (1, 24, 24, 3)).astype(np.float32)

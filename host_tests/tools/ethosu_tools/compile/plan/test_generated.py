@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random generated graphs with some operators left to the CPU by Vela: exact."""
+"""Random graphs with some operators left to the CPU by Vela are exact."""
 
 import random
 from collections import Counter
@@ -23,12 +23,12 @@ from . import c_runtime
 SEEDS = range(60)
 MANY_SEEDS = range(2_000, 3_500)
 
-# The runtime's message for an unsupported operator, which is not the plan's fault.
+# The runtime's message for an unsupported operator, which says nothing about the plan.
 NO_KERNEL = ("no kernel for it", "outside its type's range", "does not support these types")
 
 
 def mixed_case(seed):
-    """A generated case with about half of its operator types kept off the NPU."""
+    """Generate a case with about half of its operator types kept off the NPU."""
     try:
         case = cases.make(seed)
     except UnsuitableError:
@@ -45,7 +45,7 @@ def mixed_case(seed):
 def reshaped(case, graph):
     """Whether Vela changed the shape of a CPU operator's input.
 
-    It gives the tensor before EXPAND_DIMS or SQUEEZE the shape after it, whoever else reads it.
+    Vela gives the tensor before EXPAND_DIMS or SQUEEZE the shape after it, for all readers.
     """
     source = parse(case.model)[0]
     was, now = (
@@ -57,7 +57,7 @@ def reshaped(case, graph):
 
 
 def run(case, path):
-    """Outcome of a case as one word; a word that ends in "!" is a failure."""
+    """Run a case; returns one word, which ends in "!" for a failure."""
     try:
         path.write_bytes(vela.compile_case(case).model)
     except vela.RefusedError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Plans of random mixed graphs: invariants that hold for any plan of Vela's."""
+"""Plans of random mixed graphs keep invariants, whatever Vela has planned."""
 
 import random
 from dataclasses import replace
@@ -15,7 +15,7 @@ CODES = {"CONV_2D": 3, "SOFTMAX": 25, "ADD": 0, "RESHAPE": 22, "ethos-u": 32, "S
 
 
 def kernels_of(graph):
-    """Kernels like the runtime's, with other numbers, on which the planner must not depend."""
+    """Make kernels like the runtime's, with other scratch sizes, for independence of these."""
     kernels = {}
     for index, operator in enumerate(graph.operators):
         if operator.name == "CONV_2D":
@@ -34,7 +34,7 @@ class Maker:
         self.dice = random.Random(seed)
         self.tensors = []
         self.operators = []
-        self.scratch = self.tensor((1,), constant=False)  # its size and place come last
+        self.scratch = self.tensor((1,), constant=False)  # size and offset are set last
         self.payload = self.tensor((64,), constant=True)
         self.inputs = [self.tensor() for _ in range(self.dice.randint(1, 2))]
         self.values = list(self.inputs)
@@ -75,7 +75,7 @@ class Maker:
 
 
 def vela_plans(graph, scratch):
-    """Offsets like Vela's: greedy for all computed tensors except states, NPU memory lowest."""
+    """Plan like Vela: greedily, all computed tensors except states, NPU memory lowest."""
     live = live_times(graph)
     known = [i for i in live if not graph.tensors[i].variable]
     blocks = [Block(graph.tensors[i].size, min(live[i]), max(live[i])) for i in known]
@@ -87,7 +87,7 @@ def vela_plans(graph, scratch):
 
 
 def live_times(graph):
-    """Times at which each computed tensor's bytes are live, counted one by one."""
+    """Return the times at which each computed tensor's bytes are live, counted singly."""
     end = len(graph.operators) + 1
     live = {}
     for index, tensor in enumerate(graph.tensors):
@@ -106,26 +106,26 @@ def live_times(graph):
     scope="module", params=[50, pytest.param(400, marks=pytest.mark.slow)], ids="{} graphs".format
 )
 def graphs(request):
-    """Random graphs by seed: the index in the list."""
+    """Make random graphs; the index is the seed."""
     makers = [Maker(seed) for seed in range(request.param)]
     return [vela_plans(maker.graph(), maker.scratch) for maker in makers]
 
 
 @pytest.fixture(scope="module")
 def small_plans(graphs):
-    """Their plans."""
+    """Return the graphs' plans."""
     return [make_plan(graph, kernels_of(graph)) for graph in graphs]
 
 
 @pytest.fixture(scope="module")
 def busy_plans(graphs):
-    """Their plans that let the CPU run concurrently with the NPU wherever possible."""
+    """Return plans in which the CPU runs concurrently with the NPU wherever possible."""
     return [make_plan(graph, kernels_of(graph), overlap=True) for graph in graphs]
 
 
 @pytest.fixture(scope="module", params=["small_plans", "busy_plans"])
 def plans(request, small_plans, busy_plans):
-    """Both, in turn."""
+    """Return both kinds of plans, in turn."""
     return {"small_plans": small_plans, "busy_plans": busy_plans}[request.param]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Mixed graphs from Vela, and third-party models: memory never grows.
+"""Memory never grows for mixed graphs from Vela and for third-party models.
 
-That their results are exact is shown in host_tests/exactness.
+host_tests/exactness shows that their results are exact.
 """
 
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_models_without_cpu_operators_keep_velas_plan(compiled, small_models):
 
 
 def gain_of(path):
-    """Bytes gained; negative would be a defect."""
+    """Return the bytes gained; a negative number would be a defect."""
     plan = plan_file(path)
     print(f"{path.name}: arena {plan.arena:,}, Vela's with scratch behind it {plan.before:,}")
     return plan.before - plan.arena
@@ -51,13 +51,13 @@ def test_a_large_model_on_the_cpu_alone_is_planned_in_time(tmp_path):
     path = tmp_path / "mobilenet_v2.tflite"
     path.write_bytes(LARGE_MODELS["mobilenet_v2"]())
     plan = plan_file(path, path)
-    # Its widest layer reads 112 x 112 x 96 and writes 56 x 56 x 96; nothing else is live then.
+    # The widest layer reads 112 x 112 x 96 and writes 56 x 56 x 96; nothing else is live then.
     assert plan.arena == 112 * 112 * 96 + 56 * 56 * 96
 
 
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256", "ethos-u85-256"])
 def test_fast_scratch_is_no_part_of_the_plan(tmp_path, npu):
-    """It is separate memory: behind the plan, or elsewhere if the board has a fast memory."""
+    """Fast scratch is outside of the plan: behind it, or in a board's fast memory."""
     source, path = tmp_path / "m.tflite", tmp_path / "planned.tflite"
     source.write_bytes(MODELS["attention"].make())
     vela.compile_model(source, npu, path, more_options=MODELS["attention"].options)
@@ -72,7 +72,7 @@ def test_fast_scratch_is_no_part_of_the_plan(tmp_path, npu):
 
 
 def skipped() -> bytes:
-    """A tensor that ethos-u operators on both sides of operators for the CPU use, and only they."""
+    """Make a tensor that only ethos-u operators before and after CPU operators use."""
     net = MixedNet("skipped", 5)
     x = net.conv(net.input((1, 12, 1, 16)), 16, kernel=(1, 1), activation=NONE)
     y = net.softmax(net.conv(x, 16, kernel=(1, 1), activation=NONE))
@@ -84,7 +84,7 @@ def skipped() -> bytes:
 def test_a_tensor_that_vela_does_not_list_is_not_overwritten(
     request, compile_mixed, case_of, npu, tmp_path, monkeypatch
 ):
-    """Vela keeps it in the scratch, where the plan had put the scratch of SOFTMAX."""
+    """SOFTMAX's scratch must not overlap a tensor that Vela keeps in the NPU's scratch."""
     made = compile_mixed(f"skipped-{npu}", skipped(), ("--ignore-ops", "SOFTMAX"), npu=npu)
     case = case_of(made.source, 3)
 
@@ -92,7 +92,7 @@ def test_a_tensor_that_vela_does_not_list_is_not_overwritten(
         assert_exact(case, HOSTS["sim"].run(request.getfixturevalue, npu, path, case.inputs))
 
     check(made.planned)
-    # Vela still does so, and the scratch of SOFTMAX would still be put there.
+    # This shows that Vela still keeps the tensor there, and SOFTMAX's scratch would still fit.
     monkeypatch.setattr(liveness, "_gap_buffers", lambda _: [])
     plan_file(made.compiled, tmp_path / "overwritten.tflite")
     with pytest.raises(AssertionError, match="differs"):

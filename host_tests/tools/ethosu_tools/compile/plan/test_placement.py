@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Placement of blocks: blocks live at the same time never overlap, for any graph."""
+"""Blocks that are live at the same time never overlap, for any graph."""
 
 import random
 from itertools import pairwise
@@ -8,7 +8,7 @@ from ethosu_tools.compile.plan.placement import ALIGNMENT, Block, align, lower_b
 
 
 def random_blocks(dice):
-    """Free blocks, and fixed ones as Vela leaves them: apart from each other."""
+    """Make free blocks, and fixed ones that do not overlap, as Vela leaves them."""
     times = dice.randint(1, 12)
     blocks, top = [], 0
     for _ in range(dice.randint(1, 24)):
@@ -22,7 +22,7 @@ def random_blocks(dice):
 
 
 def in_use(blocks, offsets, time):
-    """Bytes in use at a time, by block, computed independently from sorted byte ranges."""
+    """Return bytes in use at a time, by block, computed independently of sorted ranges."""
     return sorted(
         (offset, offset + block.size)
         for block, offset in zip(blocks, offsets, strict=True)

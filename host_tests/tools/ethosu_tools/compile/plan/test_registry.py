@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The planner's output matches the runtime's input, and its scratch what kernels need."""
+"""The planner's output matches the runtime's input, and its scratch the kernels' needs."""
 
 import re
 import struct
@@ -30,12 +30,12 @@ def test_layout_of_the_plan_is_plan_h(repo):
     assert f"#define PLAN_VERSION {record.VERSION}u" in text
     words = re.findall(r"^    (PLAN_WORD|PLAN_ENTRY)_[A-Z]+,", text, re.MULTILINE)
     assert words.count("PLAN_WORD") == record.HEADER_WORDS
-    assert words.count("PLAN_ENTRY") == record.ENTRY_WORDS + 1  # and the count itself
+    assert words.count("PLAN_ENTRY") == record.ENTRY_WORDS + 1  # one defines the number
 
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_same_scratch_for_generated_cases(name, tmp_path):
-    """The planner's size is accepted, one byte less is not."""
+    """The runtime accepts the planner's scratch size, but not one byte less."""
     path = tmp_path / "case.tflite"
     for seed in range(CASES):
         path.write_bytes(make(name, seed).model)
@@ -52,7 +52,7 @@ def test_same_scratch_for_generated_cases(name, tmp_path):
 
 
 def with_scratch(data, plan, size):
-    """The file with another size of its only scratch."""
+    """Change the size of a file's only scratch."""
     (entry,) = plan.entries
     changed = record.Entry(entry.operator, entry.code, entry.kernel, entry.offset, size)
     old, new = record.encode(plan.arena, [entry]), record.encode(plan.arena, [changed])

@@ -23,7 +23,7 @@ NPU = "ethos-u55-128"
 
 @pytest.fixture
 def branches(tmp_path):
-    """Source, Vela's output and the planned file of two_branches."""
+    """Return source, Vela's output and the planned file of two_branches."""
     model = MODELS["two_branches"]
     paths = [tmp_path / f"{name}.tflite" for name in ("source", "vela", "planned")]
     paths[0].write_bytes(model.make())
@@ -72,7 +72,7 @@ def test_no_memory_is_used_unless_requested(branches):
     ],
 )
 def test_operators_that_use_the_npus_memory_wait(branches, tensor, offset, concurrent):
-    """The runtime does not trust the order in the file."""
+    """Operators that use the NPU's memory wait, even if the file's order says otherwise."""
     _, compiled, planned = branches
     offsets = plan_file(compiled, planned, overlap=True).offsets
     offsets[tensor] = offset
@@ -82,7 +82,7 @@ def test_operators_that_use_the_npus_memory_wait(branches, tensor, offset, concu
 
 
 def test_memory_that_is_free_anyway_is_used():
-    """A large scratch behind the NPU's memory; before it, there is room for the other branch."""
+    """The other branch gets free memory before a large scratch, so it can run concurrently."""
 
     def tensor(shape, offset, constant=False):
         data = b"constant" if constant else b""
@@ -114,7 +114,7 @@ def test_memory_that_is_free_anyway_is_used():
 
 
 def test_an_operator_that_fails_while_the_npu_works(tmp_path):
-    """An index past the end of a table: rejected, the NPU stopped, the next inference exact."""
+    """If an operator fails during a call, the NPU is stopped, and the next inference is exact."""
     net = MixedNet("rows", 3)
     image = net.pool(net.conv(net.input((1, 16, 16, 3)), 16, kernel=(3, 3)), "MAX_POOL_2D", 16)
     words = net.embedding((1,), words=50, depth=16)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Changes of a model: bit-exact by LiteRT's reference kernels, and on the simulated NPU."""
+"""Changes of a model are bit-exact, by LiteRT's reference kernels and on the NPU."""
 
 from dataclasses import asdict
 
@@ -35,7 +35,7 @@ def source(original):
 
 @pytest.fixture(scope="module")
 def changed(source, original):
-    """The model with all changes."""
+    """Return the model with all changes."""
     made, names = source, []
     for rewrite in (row for row in rewrites.TABLE if row.exact):
         made, found = rewrites.apply(made, rewrite, original.outputs)
@@ -46,7 +46,7 @@ def changed(source, original):
 
 @pytest.fixture(scope="module")
 def results(source):
-    """Inputs, and what the reference computes for the original."""
+    """Return inputs, and the reference's results for the original."""
     given = arrays.random_steps(source.description.inputs, STEPS, seed=2)
     oracle = Oracle(source)
     return given, [oracle.step(each) for each in given]
@@ -81,7 +81,7 @@ def test_vela_leaves_the_original_to_the_cpu_and_says_why(original, source, comp
 
 
 def test_variables_need_no_reason(small_models):
-    """Vela names each VAR_HANDLE, READ_VARIABLE and ASSIGN_VARIABLE; they compute nothing."""
+    """Vela's remarks on variables are skipped, because their operators compute nothing."""
     made = vela.compiled(ModelFile(small_models["small_streaming"]), "ethos-u55-128")
     assert "operator: READ_VARIABLE" in made.report and "operator: None" in made.report
     assert "READ_VARIABLE" in made.file.description.cpu_operators

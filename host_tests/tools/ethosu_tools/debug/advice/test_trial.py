@@ -21,7 +21,7 @@ BOARD = "ALIF_ENSEMBLE_E7-M55_HE"
 
 @pytest.fixture(scope="module")
 def upscaler(tmp_path_factory):
-    """Two kinds of operators that stay on the CPU."""
+    """Make two kinds of operators that stay on the CPU."""
     model = Branches()
     model.transposed("upscaled", (1, 8, 8, 4), (3, 3), 3, 6, SAME)
     model.blocks("shuffled", "DEPTH_TO_SPACE", (1, 8, 8, 16), 2)
@@ -60,12 +60,12 @@ def test_changes_that_save_time_are_offered_and_saved(ethosu, upscaler, tmp_path
         assert row["pays"] and row["saved"] == pytest.approx(row["before"] - row["after"])
         assert row["before"] > row["after"] > together["after"] or row is together
         assert f"; saves {row['saved']:.3g} ms (" in trial.text(row)
-    # The saved model is the original for the compiler: no operator stays on the CPU.
+    # The compiler accepts the saved model, and leaves no operator to the CPU.
     code, out, _ = ethosu("compile", changed, "-o", output, "--board", BOARD, "--json")
     data = json.loads(out)
     assert code == 0 and data["cpu_operators"] == {} and data["leftover"] == []
     timeline = perfetto.make(ModelFile(output), systems.find(BOARD))
-    # A few instructions of the clock's interrupts come and go.
+    # Interrupts of the clock change the count by a few instructions.
     assert together["after"] == pytest.approx(timeline.milliseconds, rel=0.02)
 
 
@@ -101,7 +101,7 @@ def test_a_model_without_operators_on_the_cpu_has_nothing_to_try(ethosu, small_m
 
 
 def space_to_depth(site):
-    """The right shape with the wrong values."""
+    """Compute the right shape with wrong values."""
     site.reshape(site.source, site.shape(site.target), site.target)
     return True
 
@@ -137,7 +137,7 @@ def test_a_file_that_litert_rejects_is_not_saved(ethosu, focus, tmp_path, monkey
 
 @pytest.mark.usefixtures("no_emulator")
 def test_what_vela_rejects_is_not_offered(ethosu, tmp_path, monkeypatch):
-    """Vela joins PAD and a convolution with a large stride, and then ends; see windows.py."""
+    """A change that Vela rejects, as windows.py says of PAD and CONV_2D, is not offered."""
     monkeypatch.setattr(edit.Site, "copy", lambda _site, image: image)
     model = Branches()
     model.conv("wide", (1, 32, 32, 3), (7, 7), (4, 4), 8, SAME)
@@ -162,7 +162,7 @@ def test_without_an_emulator_the_time_is_not_known(ethosu, focus, tmp_path):
 
 @pytest.mark.usefixtures("no_emulator")
 def test_a_model_that_cannot_run_is_tried_too(ethosu, tmp_path):
-    """The message has Vela's reasons and what was tried; the changed model runs."""
+    """For a model that cannot run, the error has what was tried, and the changed model runs."""
     model = Branches()
     model.reverse("backwards", (1, 4, 6, 3), (1,))
     source, changed = tmp_path / "reverse.tflite", tmp_path / "changed.tflite"
@@ -180,7 +180,7 @@ def test_a_model_that_cannot_run_is_tried_too(ethosu, tmp_path):
 
 @pytest.mark.usefixtures("no_emulator")
 def test_a_model_that_nothing_can_run_has_nothing_to_compare(ethosu, tmp_path):
-    """Neither TFLite's reference nor the runtime has the custom operator."""
+    """If neither TFLite nor the runtime has an operator, there is nothing to compare with."""
     model = Branches()
     model.reverse("backwards", (1, 4, 6, 3), (1,))
     model._branch("custom", "Unknown", (1, 4), (1, 4), None)

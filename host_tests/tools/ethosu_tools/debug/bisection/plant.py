@@ -18,16 +18,16 @@ from host_tests.generator.defects import Register
 from host_tests.generator.test_defects import PARAMETERS, with_registers
 from host_tests.modules.ethosu.driver.streams import commands, npu_calls
 
-Edit = Callable[[Any, Any], None]  # takes the model and an operator of it
+Edit = Callable[[Any, Any], None]  # takes a model and one of its operators
 
-# Fields of an operator.
+# Names of an operator's fields.
 WEIGHTS, BIAS = 1, 2
 _REGISTERS = 0x100  # the first code of a command that sets one
 RELU, RELU_N1_TO_1 = 1, 2
 
 
 def edited(model: bytes, layer: int, edit: Edit) -> bytes:
-    """The model with one operator edited."""
+    """Edit one operator of a model."""
     root = schema.ModelT.InitFromPackedBuf(model, 0)
     edit(root, root.subgraphs[0].operators[layer])
     builder = flatbuffers.Builder()
@@ -36,12 +36,12 @@ def edited(model: bytes, layer: int, edit: Edit) -> bytes:
 
 
 def tensor_of(root: Any, number: int) -> Any:
-    """A tensor of the main graph."""
+    """Return a tensor of the main graph."""
     return root.subgraphs[0].tensors[number]
 
 
 def contents(place: int, dtype: str, change: Callable[[np.ndarray], None]) -> Edit:
-    """Changes the values of a constant input."""
+    """Change the values of a constant input."""
 
     def edit(root: Any, operator: Any) -> None:
         buffer = root.buffers[tensor_of(root, operator.inputs[place]).buffer]
@@ -53,7 +53,7 @@ def contents(place: int, dtype: str, change: Callable[[np.ndarray], None]) -> Ed
 
 
 def scale(place: int | None, factor: float) -> Edit:
-    """Scales a quantisation: the first channel of an input, or the output (None)."""
+    """Scale the quantisation of an input's first channel, or of the output (None)."""
 
     def edit(root: Any, operator: Any) -> None:
         number = operator.outputs[0] if place is None else operator.inputs[place]
@@ -66,7 +66,7 @@ def scale(place: int | None, factor: float) -> Edit:
 
 
 def zero_point(change: int) -> Edit:
-    """Moves the zero point of the output."""
+    """Move the zero point of the output."""
 
     def edit(root: Any, operator: Any) -> None:
         quantization = tensor_of(root, operator.outputs[0]).quantization
@@ -76,7 +76,7 @@ def zero_point(change: int) -> Edit:
 
 
 def option(name: str, value: object) -> Edit:
-    """Sets an option."""
+    """Set an option."""
 
     def edit(_: Any, operator: Any) -> None:
         assert getattr(operator.builtinOptions, name) != value
@@ -86,7 +86,7 @@ def option(name: str, value: object) -> Edit:
 
 
 def register(compiled: bytes, operation: int, name: str, change: int) -> bytes:
-    """The compiled model with another value of a register, for one operation."""
+    """Change the value of a register for one operation of a compiled model."""
     _, _, state = list(coverage.operations(compiled))[operation]
     param, payload = state[name]
     value = param if name in PARAMETERS else payload or param
@@ -98,7 +98,7 @@ def register(compiled: bytes, operation: int, name: str, change: int) -> bytes:
 
 
 def with_table(compiled: bytes, changed: bytes) -> bytes:
-    """The changed model, its debug table with the places to which commands have moved."""
+    """Adapt the debug table of a changed model to the commands' new offsets."""
     before, after = (
         [command.offset for command in commands(call.stream) if command.code < _REGISTERS]
         for (call,) in (npu_calls(compiled), npu_calls(changed))
@@ -113,7 +113,7 @@ def with_table(compiled: bytes, changed: bytes) -> bytes:
 
 
 def as_float(model: bytes) -> bytes:
-    """The same model with real numbers, as it was before quantisation."""
+    """Return the model with real numbers, as before quantisation."""
     root = schema.ModelT.InitFromPackedBuf(model, 0)
     graph = root.subgraphs[0]
     for tensor in graph.tensors:

@@ -45,7 +45,7 @@ def test_the_table_has_each_of_them():
 
 @pytest.fixture
 def sums(tmp_path):
-    """A model that ends with a sum of int16 over the last axis."""
+    """Make a model that ends with a sum of int16 over the last axis."""
     graph = Graph("sums")
     x, r = (graph.tensor(name, (1, 4, 4, 16), "int16", 0.001) for name in ("x", "r"))
     y = graph.tensor("y", (1, 4, 4, 1), "int16", 0.001)
@@ -60,7 +60,7 @@ def sums(tmp_path):
 
 @pytest.fixture
 def quiet(tmp_path):
-    """Inputs whose sum is within int16."""
+    """Make inputs whose sum is within int16."""
     path = tmp_path / "quiet.npz"
     values = np.random.default_rng(0).integers(-1000, 1000, (1, 4, 4, 16))
     np.savez(path, **{"0": values.astype(np.int16)})
@@ -68,7 +68,7 @@ def quiet(tmp_path):
 
 
 def expect_issue_23(result):
-    """The sum is rejected, and the defect is named."""
+    """Check that the sum is rejected, and the defect is named."""
     code, out, err = result
     data = json.loads(out)
     assert (code, err) == (6, "")
@@ -79,7 +79,7 @@ def expect_issue_23(result):
 
 
 def test_a_sum_of_int16_as_vela_5_0_writes_it(ethosu, sums, quiet, tmp_path, monkeypatch):
-    """Vela 5.0 differs from later ones in one bit: the accumulator has 48 bits."""
+    """The defect is named for Vela 5.0, which differs in one bit: 48-bit accumulators."""
 
     def run_vela(path, options, python=None):
         said = vela_once.run_vela(path, options)
@@ -98,7 +98,7 @@ def test_a_sum_of_int16_as_vela_5_0_writes_it(ethosu, sums, quiet, tmp_path, mon
 
 
 def in_48_bits(compiled):
-    """The compiled model, the accumulators of its sums with 48 bits."""
+    """Give the sums of a compiled model accumulators of 48 bits."""
     for number, (name, mode, _) in enumerate(coverage.operations(compiled)):
         if (name, mode) == ("POOL", _REDUCE_SUM):
             compiled = plant.register(compiled, number, "ACC_FORMAT", 1)
@@ -117,7 +117,7 @@ def test_a_sum_of_int16_by_vela_5_0(ethosu, sums, quiet, tmp_path):
 
 
 def test_what_the_npu_rounds_in_another_way_is_no_defect(ethosu, tmp_path):
-    """ABS of int16: one step, which Vela's double rounding explains."""
+    """A difference of one step in ABS of int16, which the NPU rounds twice, is no defect."""
     graph = Graph("abs")
     x = graph.tensor("x", (1, 4, 4, 64), "int16", 1 / 256)
     y = graph.tensor("y", (1, 4, 4, 64), "int16", 3 / 1000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Values of layers that are seen on the NPU are those of TFLite."""
+"""Values of layers that are observed on the NPU equal TFLite's."""
 
 import math
 
@@ -38,12 +38,12 @@ def check(source, path, steps=None):
 def test_of_a_small_model(small_models, compiled, npu):
     source = small_models["small_cnn"]
     layers, _ = check(source, compiled(source, npu))
-    # RESHAPE (7) has the values of the pool before it; on Ethos-U85, layer 2 stays inside the NPU.
+    # RESHAPE (7) has the values of the pool before; on Ethos-U85, layer 2 stays inside the NPU.
     assert layers == [n for n in range(10) if n != 2 or "u85" not in npu]
 
 
 def with_fused():
-    """A convolution with a sigmoid, which Vela fuses, and another convolution."""
+    """Make a convolution with a sigmoid, which Vela fuses, and another convolution."""
     net = Net("fused", 6)
     x = net.sigmoid(net.conv(net.input((1, 12, 12, 8)), 40, (3, 3), activation=NONE))
     scaled = Signal(x.tensor, x.shape, x.scale, x.zero_point, 0.5)
@@ -52,7 +52,7 @@ def with_fused():
 
 @pytest.fixture
 def fused(tmp_path):
-    """The model's file."""
+    """Return the model's file."""
     path = tmp_path / "fused.tflite"
     path.write_bytes(with_fused())
     return path
@@ -66,7 +66,7 @@ def test_of_a_fused_operator(fused, compiled):
 
 @pytest.mark.parametrize("goal", ["Size", "Performance"])
 def test_of_layers_in_several_parts(fused, compiled, goal):
-    """Vela writes layers in stripes to save memory, and by channels to save time."""
+    """Layers in stripes, which save memory, or by channels, which save time, are joined."""
     layers, seen = check(fused, compiled(fused, NPU, "--optimise", goal))
     assert layers == [1, 2]
     shapes = [operation.ofm.shape for operation in seen.operations if operation.ofm]
@@ -75,7 +75,7 @@ def test_of_layers_in_several_parts(fused, compiled, goal):
 
 @pytest.mark.parametrize("name", ["pretrainedResnet_quant", "vww_96_int8"])
 def test_of_models_of_others(shared_models, compiled, name):
-    """Some of their layers are written in parts by channels, others in a cascade."""
+    """Layers of third-party models, in parts by channels or in a cascade, are right."""
     source = shared_models / f"{name}.tflite"
     layers, seen = check(source, compiled(source, NPU))
     names = [name for name in seen.names if name]
@@ -90,7 +90,7 @@ def test_of_models_of_others(shared_models, compiled, name):
 
 @pytest.mark.parametrize(("shape", "order"), [((1, 8, 12, 16), (0, 2, 1, 3)), ((5, 7), (1, 0))])
 def test_of_a_transpose(tmp_path, compiled, shape, order):
-    """It writes in the order of its input."""
+    """A transpose's values are right, although it writes in the order of its input."""
     graph = Graph("transposed")
     after = tuple(shape[axis] for axis in order)
     x = graph.tensor("x", shape, "int8", 0.05, 3)
@@ -110,7 +110,7 @@ def test_of_a_transpose(tmp_path, compiled, shape, order):
 @pytest.mark.slow
 @pytest.mark.parametrize("family", [U55_U65, U85], ids=lambda family: family.name)
 def test_of_generated_graphs(tmp_path, compiled, family):
-    """Graphs that LiteRT and Vela take, and that the NPU computes as TFLite does."""
+    """Observed values of generated graphs are right, if the NPU's results equal TFLite's."""
     count = 0
     for seed in range(140):
         try:

@@ -23,17 +23,17 @@ from host_tests.tools.ethosu_tools.debug.bisection import plant
 from host_tests.tools.ethosu_tools.debug.bisection.test_observe import with_fused
 
 NPU = "ethos-u55-128"
-# dB; inputs from the whole range saturate many values of these small models.
+# Tolerance in dB; inputs from the whole range saturate many values of these small models.
 TOLERANCE = ("--tolerance", "12")
 
 
 def flipped(values):
-    """Weights with other signs in the first channel."""
+    """Invert the signs of weights in the first channel."""
     values[: len(values) // 4] *= -1
 
 
 def raised(values):
-    """Biases of which one is larger."""
+    """Increase one bias."""
     values[3] += 20_000
 
 
@@ -50,7 +50,7 @@ BEFORE_VELA = {
     "weight of the last layer": (8, plant.contents(plant.WEIGHTS, "int8", flipped)),
     "factor of softmax": (9, plant.option("beta", 3.0)),
 }
-# What of the model is named, by a word of these names.
+# The kind of difference that is named, by a word of these names.
 WHAT = {
     **{"scale": "scale of ", "zero point": "zero point of ", "weight": "contents of "},
     **{"bias": "contents of ", "activation": "parameter fused", "factor": "parameter beta"},
@@ -78,7 +78,7 @@ class Fault:
     layer: int  # the first one of small_cnn with such an operation
 
     def put(self, compiled):
-        """The compiled model, the last command before each operation changed in place."""
+        """Change the last such command before each operation of a compiled model in place."""
         for call in npu_calls(compiled):
             last, stream = None, bytearray(call.stream)
             for command in commands(call.stream):
@@ -107,7 +107,7 @@ def source(small_models):
 
 @pytest.fixture
 def bisect(ethosu, tmp_path):
-    """Runs the command; returns the exit code and its data."""
+    """Run the command; returns the exit code and its data."""
 
     def run(*words):
         code, out, err = ethosu("bisect", *words, "-o", tmp_path / "found", "--json")
@@ -119,7 +119,7 @@ def bisect(ethosu, tmp_path):
 
 @pytest.fixture
 def put(tmp_path):
-    """Writes a model."""
+    """Write a model."""
 
     def write(name, data):
         path = tmp_path / f"{name}.tflite"
@@ -130,7 +130,7 @@ def put(tmp_path):
 
 
 def expect(result, layer):
-    """The command found this layer, and nothing else may be the cause."""
+    """Check that the command found this layer as the only possible cause."""
     code, data = result
     assert code == 6
     assert data["first"]["number"] == layer, data["first"]
@@ -193,7 +193,7 @@ def test_in_one_of_two_compiled_files(source, put, compiled, bisect):
 @pytest.mark.parametrize("table", [True, False])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.operation)
 def test_in_what_another_vela_writes(source, bisect, monkeypatch, npu, table, fault):
-    """This Vela sets a register wrongly for some operations, wherever they are."""
+    """A register that a Vela sets wrongly is found, wherever the operation is."""
     other_vela(monkeypatch, fault)
     if not table:
         monkeypatch.setattr(debug_table, "make", lambda *_: None)
@@ -227,7 +227,7 @@ def other_vela(monkeypatch, fault):
 def test_beside_values_that_are_seen_wrongly(
     source, put, compiled, bisect, monkeypatch, recompiled
 ):
-    """What is seen of layer 1 is wrong on the NPU; the fault is in layer 3."""
+    """A fault in layer 3 is found, although the observed values of layer 1 are wrong."""
     seen = sides.values
 
     def values(*arguments):
@@ -251,7 +251,7 @@ def test_beside_values_that_are_seen_wrongly(
 
 
 def test_that_another_vela_cannot_compile(source, bisect, monkeypatch):
-    """It fails with every depthwise convolution."""
+    """The first layer that another Vela cannot compile, a depthwise convolution, is found."""
 
     def run_vela(path, options, python=None):
         if python and b"depthwise" in path.read_bytes():
@@ -269,7 +269,7 @@ def test_that_another_vela_cannot_compile(source, bisect, monkeypatch):
 
 @pytest.mark.parametrize("words", [("--npu", NPU), ()], ids=["npu", "kernels"])
 def test_beside_a_float_model(source, put, bisect, words):
-    """The first layer below the tolerance, although those after it have noise, too."""
+    """Beside a float model, the first layer below the tolerance is found, despite later noise."""
     real = put("float", plant.as_float(source.read_bytes()))
     code, data = bisect(real, source, *words, *TOLERANCE)
     assert (code, data["first"]) == (0, None)
@@ -292,7 +292,7 @@ def test_what_is_below_the_tolerance_is_shown_all_the_same(source, put, ethosu):
 
 
 def test_by_name_if_the_models_have_other_operators(put, bisect):
-    """The quantised model ends with a conversion that the float model does not have."""
+    """Layers match by name if only the quantised model ends with a conversion."""
     quantised, plain = (chain(with_conversion) for with_conversion in (True, False))
     real = put("float", plant.as_float(plain))
     assert bisect(real, put("same", quantised), *TOLERANCE)[0] == 0
@@ -312,7 +312,7 @@ def test_with_equal_values_if_the_models_have_other_operators(put, bisect):
 
 
 def chain(with_conversion):
-    """Three convolutions."""
+    """Make three convolutions."""
     net = Net("chain", 4)
     x = net.input((1, 8, 8, 4))
     for number in range(3):
@@ -328,7 +328,7 @@ def test_an_equal_model_has_no_difference(source, bisect, tmp_path):
 
 
 def test_in_user_inputs_only(source, put, bisect, tmp_path):
-    """A bound that only the largest inputs reach."""
+    """A fault that only the user's large inputs show is found with these inputs."""
     edit = plant.option("fusedActivationFunction", 3)  # RELU6
     changed = put("changed", plant.edited(source.read_bytes(), 3, edit))
     quiet = tmp_path / "quiet.npz"
@@ -344,7 +344,7 @@ def test_in_user_inputs_only(source, put, bisect, tmp_path):
 
 
 def test_in_a_fused_operator(put, compiled, bisect):
-    """The values of the convolution are not visible, only those of its sigmoid."""
+    """A fault is found in a convolution of which only the fused sigmoid can be observed."""
     source = put("fused", with_fused())
     changed = plant.register(compiled(source, NPU).read_bytes(), 0, "IFM_ZERO_POINT", 30)
     code, data = bisect(source, put("changed", changed))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `ethosu bisect` writes: its commands reproduce the difference, and its messages help."""
+"""Commands in a report of `ethosu bisect` reproduce the difference; its messages help."""
 
 import json
 import re
@@ -20,7 +20,7 @@ NPU = "ethos-u55-128"
 
 @pytest.fixture
 def defect(tmp_path, monkeypatch):
-    """A model that Vela compiles wrongly, in the current folder."""
+    """Make a model that Vela compiles wrongly, in the current folder."""
     monkeypatch.chdir(tmp_path)
     (row,) = (row for row in DEFECTS if row.name == "elementwise-of-slice")
     Path("model.tflite").write_bytes(row.case.model)
@@ -65,7 +65,7 @@ def test_two_memory_modes_and_two_npus_of_a_board(ethosu, small_models, tmp_path
 
 
 def test_a_difference_after_several_steps_needs_their_inputs(ethosu, small_models, tmp_path):
-    """A state is kept between the steps of a model with variables."""
+    """A difference after several steps of a model with state needs all their inputs."""
     source = small_models["small_streaming"]
     kinds = [operator.name for operator in plant_operators(source)]
     layer = kinds.index("FULLY_CONNECTED")
@@ -79,7 +79,7 @@ def test_a_difference_after_several_steps_needs_their_inputs(ethosu, small_model
 
 
 def plant_operators(path):
-    """The operators of a model."""
+    """Return the operators of a model."""
     from ethosu_tools.model.tflite import parse
 
     return parse(path.read_bytes())[0].operators
@@ -113,7 +113,7 @@ def test_messages(ethosu, small_models, compiled, tmp_path, words, code, message
 
 
 def test_a_file_that_does_not_run_has_no_first_layer(ethosu, small_models, compiled, tmp_path):
-    """The verifier rejects its commands: no layer was computed."""
+    """If the verifier rejects a file's commands, no layer is named as the first."""
     source, made = small_models["small_cnn"], compiled(small_models["small_cnn"])
     broken = tmp_path / "broken.tflite"
     broken.write_bytes(plant.register(made.read_bytes(), 1, "OFM_REGION", 5))
@@ -143,13 +143,13 @@ def test_a_source_is_for_compiled_files(ethosu, small_models):
 
 @pytest.mark.parametrize("tolerance", ["nan", "inf", "x"])
 def test_a_tolerance_is_a_number(ethosu, small_models, tolerance):
-    """No signal-to-noise ratio is below NaN: nothing would ever differ."""
+    """NaN is refused as a tolerance, because nothing would ever differ."""
     code, _, err = ethosu("bisect", small_models["small_cnn"], "--tolerance", tolerance)
     assert code == 2 and "expected a number above 0" in err
 
 
 def test_long_names_do_not_widen_the_table(ethosu, defect):
-    """TensorFlow's converter joins the names of the layers that it fuses."""
+    """Long names, such as joined names of fused layers, do not widen the table."""
     words = "bisect", defect, "--npu", NPU
     data = json.loads(ethosu(*words, "--json")[1])
     row = data["layers"][0] | {"name": "0 CONV_2D " + "name;" * 60}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Following an emulator, with a shell in its place."""
+"""Tests following an emulator, with a shell in its place."""
 
 import os
 import select
@@ -15,7 +15,7 @@ NO_LIMITS = Limits()
 
 
 def test_streams_that_are_read_later_lose_nothing(monkeypatch):
-    """Each call of select() reports one stream, stdout first."""
+    """Streams lose nothing when select() reports one at a time, stdout first."""
     ready = select.select
     monkeypatch.setattr(select, "select", lambda read, *rest: ready(sorted(read)[:1], *rest))
     stdout, other = (Stream(lambda data: None, texts=[text]) for text in ("TAG", "none"))
@@ -29,7 +29,7 @@ def test_streams_that_are_read_later_lose_nothing(monkeypatch):
 
 
 def test_an_excerpt_is_the_beginning_and_the_end():
-    """For any length and any split, compared with the whole."""
+    """An excerpt has beginning and end of the data, for any length and any split."""
     whole = bytes(range(256))
     for length in range(0, 80, 3):
         for part in (1, 7, 100):
@@ -51,7 +51,7 @@ def test_an_excerpt_is_the_beginning_and_the_end():
 
 
 def test_what_an_emulator_prints_is_kept_in_bounded_memory():
-    """On stdout and stderr, and of what is longer than a pipe holds."""
+    """Output on stdout and stderr, longer than a pipe holds, is kept in bounded memory."""
     printed, message = "out" * 2_000_000, "err" * 2_000_000
     program = "import sys; sys.stderr.write('err' * 2_000_000); sys.stdout.write('out' * 2_000_000)"
     passed_on: list[int] = []

@@ -17,7 +17,7 @@ from ethosu_tools.link.emulator.emulator_log import KEPT, LEFT_OUT
 
 from host_tests.kit import newlib_program, stand_ins
 
-# Steps of the program: it prints by UART alone, then EOT, or EOT and a newline as the exit code.
+# Steps of the program: it prints by UART only, then EOT, or EOT and a newline as the exit code.
 UART, EOT = "silent uart:0,by-UART", "silent uart:0,by-UART^"
 CODE = f"{EOT} uart:0, spin"
 MACS = {"ethos-u55-128": 7, "ethos-u55-256": 8, "ethos-u65-512": 9}
@@ -53,7 +53,7 @@ def test_a_byte_after_eot_is_the_exit_code(ethosu, image):
     "printed", [[b"x pass", b"\x04\x09"], [b"x pass\x04\x09"], [b"x pa", b"ss\x04\x09"]]
 )
 def test_after_the_awaited_text_no_code_counts(printed, monkeypatch, image, tmp_path):
-    """For any split of the reads: a stand-in for QEMU writes the text, then EOT and a code."""
+    """After the awaited text, an exit code after EOT does not count, however reads are split."""
     writes = "".join(f"os.write(1, {each!r}); time.sleep(0.2); " for each in printed)
     program = stand_ins.program(tmp_path / "qemu", f"import os, time\n{writes}\n")
     monkeypatch.setattr(firmware_run.qemu, "find_qemu", lambda: program)
@@ -88,7 +88,7 @@ def test_it_has_a_time_out(ethosu, image):
     ],
 )
 def test_values_that_are_none_are_refused(ethosu, image, option, value, message):
-    """In words of the user, and not those of a function of this program."""
+    """Missing values are refused in the user's terms, not in those of a function."""
     code, _, err = ethosu("qemu", "--firmware", image, f"{option}={value}")
     assert code == 2 and f"argument {option}: {message}" in err
 
@@ -122,7 +122,7 @@ def test_an_image_of_ours_is_recognised(image):
 
 
 def test_fixture(firmware_run, image):
-    """The plugin's, which takes what `ethosu qemu` does. The image is for this board."""
+    """The plugin's fixture takes the arguments of `ethosu qemu`."""
     firmware_run = functools.partial(firmware_run, board="MPS3_AN547")
     done = firmware_run(str(image), arguments=["exit:7"])  # as on docs/fvp.md
     assert done.exit_code == 7 and "[exit:7]" in done.output
@@ -131,7 +131,7 @@ def test_fixture(firmware_run, image):
 
 
 def test_its_uart_may_be_a_port(fails, image):
-    """For a MicroPython already at its prompt, no prompt is awaited."""
+    """The UART may be a port, where a MicroPython at its prompt is not awaited."""
     words = "qemu", "--firmware", image, "--console", "uart"
     fails(*words, "--until", "x", code=2, said="leave out --console")
     command = [sys.executable, "-m", "ethosu_tools.cli", *words, "--argument", "await exit:7"]
@@ -147,9 +147,9 @@ def test_its_uart_may_be_a_port(fails, image):
 
 
 def test_newlib_has_its_heap_and_only_the_files_of_a_folder(ethosu, image, tmp_path, monkeypatch):
-    """That of --semihosting, else the working folder; and it runs no commands.
+    """newlib gets its heap, files of --semihosting or the working folder, and no commands.
 
-    Its start-up asks semihosting for the heap, see tools/qemu_plugin/README.md.
+    newlib's start-up asks semihosting for the heap, see tools/qemu_plugin/README.md.
     """
     work, other = tmp_path / "work", tmp_path / "other"
     for folder in (work, other):
@@ -186,7 +186,7 @@ def test_without_semihosting_its_calls_are_faults(ethosu, fails, image):
 def test_what_it_prints_and_provokes_is_kept_in_bounded_memory(
     ethosu, image, tmp_path, monkeypatch
 ):
-    """Each write to a register that does not exist makes QEMU log a line."""
+    """Output and QEMU's log, with a line for each bad access, are kept in bounded memory."""
     monkeypatch.chdir(tmp_path)
     line = "x" * 7000
     (tmp_path / "steps").write_text("touch:41200098\n" * 50_000 + f"write:{line}\n" * 400)
@@ -202,7 +202,7 @@ def test_what_it_prints_and_provokes_is_kept_in_bounded_memory(
 
 
 def test_a_stopped_processor_is_reported(ethosu):
-    """An image without vectors where this board's are."""
+    """An image without vectors at the board's address stops the CPU, which is reported."""
     elsewhere = newlib_program.build(code_start=0x11000000)
     code, _, err = ethosu("qemu", "--firmware", elsewhere)
     assert code == 5 and "qemu: fatal: Lockup" in err and "d15=" not in err

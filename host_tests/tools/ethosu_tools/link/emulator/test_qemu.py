@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The emulated board as a process and as memory: it starts, answers, resets, and always ends."""
+"""An emulated board starts, answers, resets, and always ends with its process."""
 
 import array
 import contextlib
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.on_board
 
 
 def with_words(board, changed):
-    """The board's firmware, with some words replaced wherever they occur."""
+    """Replace some words in the board's firmware, wherever they occur."""
     image = paths.firmware(board).read_bytes()
     words = array.array("I", image[: len(image) & ~3])
     return array.array("I", (changed.get(word, word) for word in words)).tobytes()
@@ -79,7 +79,7 @@ def test_addresses_outside_the_memory_are_refused(address, size):
 
 
 def test_a_firmware_with_another_rom_address_is_reported(ethosu, tmp_path):
-    """Like another board's; previously /rom was then missing without an error."""
+    """Firmware with another ROM address is reported, or /rom would silently be missing."""
     facts = boards.load(boards.DEFAULT)
     start, end = 0x62000000, 0x63000000
     image = with_words(facts.name, {start: 0x66000000, end: 0x67000000})
@@ -119,7 +119,7 @@ def test_a_board_that_the_plugin_does_not_know_is_named():
 
 @CONSOLES
 def test_unknown_npu_ends_in_the_plugins_sentence(console):
-    """With its UART as console, QEMU prints the port before it loads the plugin."""
+    """An unknown NPU is an error, even if QEMU prints the port before it loads the plugin."""
     with pytest.raises(BoardError, match=r"QEMU ended immediately.*ethos-u99"):
         qemu.Machine(emulated(console=console), plugin_options=["npu=ethos-u99-1"])
 
@@ -156,12 +156,12 @@ def broken(*_, **__):
     raise ZeroDivisionError
 
 
-# No board has anything there. Without the memory protection unit, the access reaches the bus.
+# No board has memory there. With the memory protection unit off, the access reaches the bus.
 NOTHING = "import machine\nmachine.mem32[0xE000ED94] = 0\nmachine.mem32[0xF0000000]"
 
 
 def test_a_fault_names_address_function_and_line():
-    """At once, though the program has an hour; the next call works, and so after a reset."""
+    """A fault is reported at once, with address, function and line; the next call works."""
     with open_board("qemu") as board:
         match = r"faulted and restarted: Fault: MemManage, .*: forbidden data access at 0xf0000000"
         with pytest.raises(BoardResetError, match=match) as caught:
@@ -176,7 +176,7 @@ def test_a_fault_names_address_function_and_line():
 
 
 def test_probing_for_absent_npus_is_not_reported():
-    """The firmware probes for a second NPU; a program's own accesses are reported each time."""
+    """The firmware's probe for a second NPU is not reported, but a program's accesses are."""
     look = "import ethosu\nethosu.npus()"
     with open_board("qemu") as board:
         board.exec(look)
@@ -193,7 +193,7 @@ def test_probing_for_absent_npus_is_not_reported():
 
 
 def test_the_log_of_a_board_has_a_limit():
-    """Each write to this register of the DMA controller, which does not exist, logs a line."""
+    """The log is limited, although each write to a missing register logs a line."""
     writes = "import machine\nfor _ in range(90_000): machine.mem32[0x41200098] = 1"
     with open_board("qemu", board="MPS3_AN547") as board:
         board.exec(writes, timeout=60)
@@ -203,7 +203,7 @@ def test_the_log_of_a_board_has_a_limit():
 
 
 def undefined_instruction(path):
-    """This project's firmware, faulting when it looks for a ROM file system."""
+    """Make our firmware fault when it looks for a ROM file system."""
     image = paths.firmware("MPS3_AN547")
     with image.open("rb") as file:
         elf = ELFFile(file)
@@ -215,7 +215,7 @@ def undefined_instruction(path):
 
 
 def heap_in_no_memory(path):
-    """This project's firmware, without the heap's memory in its memory table."""
+    """Remove the heap's memory from our firmware's memory table."""
     row = struct.pack("<2I", 0x60000000, 0x70000000)  # start and end of the DDR
     other = struct.pack("<2I", 0x68000000, 0x70000000)
     path.write_bytes(paths.firmware("MPS3_AN547").read_bytes().replace(row, other))
@@ -229,16 +229,16 @@ FAULTY = {
 
 @pytest.fixture(params=FAULTY, ids=lambda make: make.__name__)
 def faulty(request, tmp_path, monkeypatch):
-    """Firmware without a prompt, and its output; it computes for as long as it is waited for."""
+    """Return firmware without a prompt, and its output; it computes until it is stopped."""
     monkeypatch.setattr(board_module, "_PROMPT_TIMEOUT_S", 0.2)
-    monkeypatch.setenv(boards.VARIABLE, "MPS3_AN547")  # whose image it is
+    monkeypatch.setenv(boards.VARIABLE, "MPS3_AN547")  # the image is of this board
     path = tmp_path / "faulty.elf"
     request.param(path)
     return path, f"it sent: .*{FAULTY[request.param]}"
 
 
 def test_firmware_that_faults_before_its_prompt_shows_its_report(faulty):
-    """On its UART; on the faster console `ethosu qemu` shows it, in the next test."""
+    """A fault before the prompt is reported on the UART; the next test has the fast console."""
     path, report = faulty
     with pytest.raises(BoardResetError, match=report):
         machine = qemu.Machine(emulated(boards.DEFAULT, firmware=path, console="uart"))
@@ -257,7 +257,7 @@ def test_ethosu_qemu_keeps_a_board_without_a_prompt_for_bringup(faulty, ethosu):
         try:
             assert "It shows no prompt:" in why and re.search(report, why), why
             code, out, _ = ethosu("doctor", port)
-            # The report repeats, and the port is opened in the middle of one.
+            # Reports repeat, and the port is opened in the middle of one.
             assert code == 5 and all(re.search(part, out) for part in report.split(".*")), out
             assert "before its prompt" in out and "baud" not in out
         finally:
@@ -287,7 +287,7 @@ def test_firmware_that_does_not_boot_fails_with_the_log(tmp_path):
 
 @pytest.fixture
 def control():
-    """A control channel, and a function that plays QEMU for one command: it sends these lines.
+    """Return a control channel, and a function that answers one command as QEMU, with lines.
 
     "id of NAME" stands for the id of that command, or nothing if it had none.
     """
@@ -312,7 +312,7 @@ def control():
 
 
 def answers(*commands):
-    """Play QEMU in another thread; its lines for each command."""
+    """Answer commands as QEMU, in another thread, with these lines for each."""
     thread = threading.Thread(
         target=lambda: [respond(*lines) for respond, lines in commands], daemon=True
     )
@@ -325,7 +325,7 @@ def answer(name, reply):
 
 
 def test_a_late_reply_is_not_taken_for_another_one(control):
-    """It may come at any moment, even in two parts; the command of its own is given up."""
+    """A late reply, at any moment and even in two parts, is not taken for a later command's."""
     control, respond = control
     late = answer("A", {"return": "A"})
     answers(
@@ -345,7 +345,7 @@ def test_a_late_reply_is_not_taken_for_another_one(control):
 
 
 def test_events_without_end_do_not_put_off_the_end_of_a_wait(control):
-    """As those of a guest that resets at once after each reset."""
+    """A wait ends despite endless events, such as of a guest that resets again and again."""
     control, respond = control
     ready, event = answer("qmp_capabilities", {"return": {}}), '{"event": "RESET"}\n'
     thread = answers((respond, [ready, event * 100_000]))
@@ -366,7 +366,7 @@ class Events:
 
 
 def test_an_event_before_the_command_does_not_count(control):
-    """Such as that of a reset by the guest itself; one just before the reply does."""
+    """An event before the command, such as a reset by the guest, does not count."""
     control, respond = control
     event, status = '{"event": "RESET"}\n', answer("query-status", {"return": {}})
     done = answer("system_reset", {"return": {}})
@@ -415,7 +415,7 @@ def ignore_interrupts():
     "how, background", [(signal.SIGINT, None), (signal.SIGTERM, None), (signal.SIGTERM, "&")]
 )
 def test_ethosu_qemu_names_the_port_and_ends_on_a_signal(how, background):
-    """Also in the background of a script, where shells have SIGINT ignored."""
+    """`ethosu qemu` ends on a signal, also in a script's background, where SIGINT is ignored."""
     command = [sys.executable, "-m", "ethosu_tools.cli", "qemu", "--npu", "ethos-u55-64"]
     prepare = ignore_interrupts if background else None
     with subprocess.Popen(
@@ -447,7 +447,7 @@ def test_ethosu_qemu_as_json_gives_port_and_process():
 
 
 def test_a_child_ends_whose_parent_ended_before_it_began():
-    """The kernel tells only of parents that end later: on a busy machine workers went on."""
+    """A child ends if its parent ended before the kernel was asked to watch the parent."""
     program = (
         f"from ethosu_tools.link.emulator.qemu import die_with_parent; die_with_parent({2**30})"
     )

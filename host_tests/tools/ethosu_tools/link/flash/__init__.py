@@ -5,7 +5,7 @@ import struct
 
 IMAGE = bytes(range(256)) * 20
 
-# A firmware for Himax's boot loader: name, address and bytes of its sections.
+# Firmware for Himax's boot loader: name, address and bytes of its sections.
 ENTRY = 0x10000011
 VECTORS = struct.pack("<II", 0x30001000, ENTRY) + bytes(range(24))
 SECTIONS = ((".table", 0x10000000, VECTORS), (".text", 0x3404D000, b"code" * 9))
@@ -13,7 +13,7 @@ NO_BITS = (".bss", 0x30000000, None)
 
 
 def elf(sections=SECTIONS, entry=ENTRY):
-    """An ELF file with these sections, and one without contents."""
+    """Make an ELF file with these sections, and one without contents."""
     rows, names, body = [bytes(40)], b"\0", b""
     for name, address, data in (*sections, NO_BITS):
         kind = 8 if data is None else 1
@@ -33,7 +33,7 @@ def elf(sections=SECTIONS, entry=ENTRY):
 
 
 def himax_image(sections=SECTIONS, jump=None):
-    """An image of Himax's tool: the boot loader's partition, and one of these sections."""
+    """Make an image like Himax's tool: the boot loader's partition, and one of these sections."""
     start, certificate = 0x1000, 0x4AC + 52 * (len(sections) - 1)
     image = bytearray(start)
     size = certificate + sum(len(data) for _, _, data in sections)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""By disk, with folders instead of disks."""
+"""Tests flashing by disk, with folders instead of disks."""
 
 import time
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_the_disk_of_the_probes_own_firmware_gets_nothing(fails, tree, disks):
 
 
 def test_a_disk_that_does_not_answer_is_left_alone(ethosu, flashed, tree, disks, monkeypatch):
-    """Its cable was pulled: accesses block forever or fail."""
+    """A disk whose cable was pulled, where accesses block or fail, is left alone."""
     dead, gone, wanted = disks("dead", "gone", "good")
     (wanted / "NU_CFG.TXT").touch()
     for name in ("is_file", "is_dir"):

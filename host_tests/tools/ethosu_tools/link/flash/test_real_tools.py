@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The vendors' own programs, up to the missing board: stand-ins share our misreadings.
+"""Runs the vendors' own programs up to the missing board, since stand-ins share our errors.
 
 Alif's toolkit comes by git, or from the folder that ETHOSU_ALIF_TOOLKIT names; dfu-util and OpenOCD
-are Debian's, pyOCD is PyPI's. SEGGER's and Himax's programs cannot be had so.
+are Debian's, pyOCD is PyPI's. SEGGER's and Himax's programs are not available like this.
 """
 
 import json
@@ -22,14 +22,14 @@ from . import vendors
 
 pytestmark = pytest.mark.slow
 
-# Not a multiple of MRAM's 16 bytes.
+# The size is no multiple of MRAM's 16 bytes.
 IMAGE = b"\x00\x10\x00\x20" * 30_001
 PORT = "/dev/no-such-port"
 PYOCD = "pyocd==0.46.0"
 
 
 def output(*command, folder=None):
-    """What a program prints, and its exit code."""
+    """Run a program; returns its output and exit code."""
     done = subprocess.run(
         [str(word) for word in command],
         **{"cwd": folder, "text": True, "stdin": subprocess.DEVNULL},
@@ -170,7 +170,7 @@ def test_dfu_util_up_to_the_missing_camera(ethosu, debian_tools, image, monkeypa
 
 
 def test_debians_openocd_up_to_the_missing_probe(fails, debian_tools, image, tmp_path):
-    """It lacks Infineon's files, which is said; with a chip that it has, our commands are right."""
+    """Debian's OpenOCD lacks Infineon's files, an error; for a known chip, our commands work."""
     for file in ("PSE84_SMIF.FLM", "qspi_config.cfg"):
         (tmp_path / file).touch()
     words = "flash", "KIT_PSE84_AI", "--firmware", image, "--tools", tmp_path

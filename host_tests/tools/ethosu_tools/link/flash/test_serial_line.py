@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""By serial line, with a boot loader that uses the library's receiver."""
+"""Tests flashing by serial line, with a boot loader that uses the library's receiver."""
 
 import io
 import logging
@@ -113,9 +113,9 @@ def test_a_boot_loader_gets_the_whole_image_over_a_bad_line(flashed, tree, we2_t
 def test_the_rom_follows_the_image_with_its_place_in_the_flash(
     flashed, tree, tmp_path, damaged, rom
 ):
-    """A block in the format of Himax's xmodem_send.py, then the ROM file system.
+    """The ROM file system follows the image, after a block as in Himax's xmodem_send.py.
 
-    An image of it is sent as it is.
+    A finished image is sent unchanged.
     """
     toml = tree / "boards/B/board.toml"
     toml.write_text(toml.read_text().replace("0x1000, size = 0x1000", "0x3A234500, size = 0x1000"))
@@ -157,7 +157,7 @@ def test_a_model_that_the_board_cannot_run_is_refused(fails, compiled, small_mod
 
 
 def test_commands_on_the_pages_send_compiled_models(repo):
-    """`ethosu compile kws.tflite` writes kws_vela.tflite; the source is refused."""
+    """Pages send compiled models, such as kws_vela.tflite, because sources are refused."""
     page = (repo / "boards/GROVE_VISION_AI_V2/README.md").read_text()
     for text in (page, flash.EPILOG):
         files = re.findall(r"ethosu flash .*--rom (\S+\.tflite)", text)
@@ -205,7 +205,7 @@ FORMER = ((".startup", 0x10000800, b"code" * 9), *SECTIONS)
     ],
 )
 def test_an_image_that_would_not_start_is_refused(fails, we2_tool, tmp_path, made, problem):
-    """Nothing is sent: the port does not even exist."""
+    """An image that would not start is refused before the port is opened."""
     (tmp_path / "made.img").write_bytes(made)
     said = problem, "output.img"
     fails("flash", "B", *BY_LINE, "PORT", "--tools", we2_tool, code=3, said=said)

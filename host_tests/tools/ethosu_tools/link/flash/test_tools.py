@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""By Alif's toolkit, dfu-util or a debug probe, with fake programs."""
+"""Tests flashing by Alif's toolkit, dfu-util or a debug probe, with fake programs."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def test_micropythons_edition_of_alifs_toolkit_writes_the_image(fails, flashed, 
 
 
 def test_a_folder_may_have_a_space_in_its_name(flashed, tree, toolkit, monkeypatch):
-    """The toolkit separates the files of a package by spaces."""
+    """Folders with a space work, although the toolkit separates files by spaces."""
     monkeypatch.setattr("ethosu_tools.base.paths.work", lambda name: tree / "a folder" / name)
     flashed(*PORT, "PORT")
     assert IMAGE.hex() in (toolkit / "mram").read_text()
@@ -42,7 +42,7 @@ def test_a_folder_may_have_a_space_in_its_name(flashed, tree, toolkit, monkeypat
 
 @pytest.mark.parametrize("name", vendors.alif_boards())
 def test_the_chips_own_part_and_revision_reach_both_programs(ethosu, name):
-    """As in the toolkit's own data; the table of contents is bound to the part."""
+    """Both programs get the chip's part and revision, to which a table of contents is bound."""
     settings = vendors.alif_boards()[name]
     code, out, err = ethosu("flash", name, *PORT, "PORT", "--dry-run", "--json")
     assert code == 0, err
@@ -73,7 +73,7 @@ def test_the_revision_of_the_chip_can_be_given(ethosu, fails, tree, toolkit):
 
 
 def test_a_board_with_another_chip_is_not_written(ethosu, tree, toolkit):
-    """The toolkit asks whether to go on: the answer is no, and its question is in the error."""
+    """A board with another chip is not written: the toolkit's question is answered with no."""
     code, _, err = ethosu("flash", "B", *PORT, "WRONG")
     assert code == 5 and not (toolkit / "mram").exists()
     assert "Part Revision mismatch detected! | Expected: B4 | Detected: B3 | Continue" in err
@@ -139,7 +139,7 @@ def test_the_last_lines_of_a_failing_tool_are_in_the_error(ethosu, tree, toolkit
 
 
 def test_what_a_tool_prints_is_seen_as_it_arrives(ethosu, tree, bin_folder, monkeypatch):
-    """On a terminal; the tool waits for what the test answers when it has seen the tool's words."""
+    """On a terminal, a tool's output is shown at once, even if the tool then waits."""
     text = """\
 import time
 print("Waiting for device", end="\\r", flush=True)
@@ -161,7 +161,7 @@ print("\\x1b[32mDownload done.\\x1b[0m")
 
 
 def test_a_tool_that_falls_silent_is_ended(ethosu, tree, bin_folder, monkeypatch):
-    """dfu-util waits for a device, without a word."""
+    """A silent tool, such as dfu-util when it waits for a device, is ended."""
     tool = bin_folder(
         "dfu-util",
         """\
@@ -226,7 +226,7 @@ def test_openocd_writes_and_verifies_with_the_vendors_loader(
 
 
 def test_an_openocd_without_the_chip_is_told_apart(ethosu, tree, bin_folder, tmp_path, monkeypatch):
-    """Debian's has neither file; it is asked before a probe is."""
+    """An OpenOCD without the chip's files is an error before a probe is accessed."""
     text = """\
 if sys.argv[1:] == ["-c", "find interface/kitprog3.cfg", "-c", "shutdown"]:
     sys.exit("Can't find interface/kitprog3.cfg")

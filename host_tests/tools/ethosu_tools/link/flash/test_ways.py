@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Common to all ways of flashing a board."""
+"""Tests common parts of all ways of flashing a board."""
 
 import json
 import re
@@ -58,7 +58,7 @@ def test_boards_that_cannot_be_flashed_are_reported(ethosu, fails, tree):
 def test_the_boards_have_the_settings_of_their_ways(ethosu, name, way):
     code, out, err = ethosu("flash", name, "--way", way, "--dry-run")
     assert code == 0 and "firmware." in out, err
-    # Errors quote them, and an installed package has no pages.
+    # Errors quote these texts, and an installed package has no pages.
     assert ".md" not in str(boards.load(name).flash[way])
 
 
@@ -82,7 +82,7 @@ def test_pages_tell_alifs_programs_only_what_they_take():
 
 @pytest.mark.parametrize("way", WAYS)
 def test_doctor_has_what_each_way_needs(ethosu, monkeypatch, tmp_path, way):
-    """A row for each tool: what to install, in one sentence, and for which boards."""
+    """doctor has a row for each tool: what to install, in one sentence, and for which boards."""
     monkeypatch.setenv("PATH", str(tmp_path))
     for name in ("ETHOSU_ALIF_TOOLKIT", "ETHOSU_WE2_TOOL", "ETHOSU_OPENOCD_LOADER"):
         monkeypatch.delenv(name, raising=False)

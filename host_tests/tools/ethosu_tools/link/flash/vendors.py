@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What vendors' programs accept, as they say themselves: `test_real_tools.py` asks them.
+"""Data that vendors' programs accept, as `test_real_tools.py` finds out from them.
 
 Stand-ins of Alif's toolkit that refuse what the real one refuses.
 """
@@ -25,7 +25,7 @@ OPTIONS = {
     "dfu-util": {"-w", "-d", "-a", "--reset", "-D", "-V"},
     "pyocd": {"--no-wait", "--target"},
 }
-# Parts and their revisions, files with the configuration of a device.
+# Parts with their revisions, and files with a device's configuration.
 REVISIONS = {
     "AE722F80F55D5LS": ["B4"],
     "AE822FA0E5597LS0": ["A0", "A1"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Speech and WAV files become 16 kHz mono samples; the rest is refused."""
+"""Speech and WAV files become 16 kHz mono samples; other files are refused."""
 
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ from ethosu_tools.model.samples import speech
 
 @pytest.fixture
 def make_wav(tmp_path):
-    """Makes a WAV file with sox: `make_wav("-r 8000 -c 2", "synth 1 sine 440")`."""
+    """Make a WAV file with sox: `make_wav("-r 8000 -c 2", "synth 1 sine 440")`."""
 
     def make(form, effects):
         path = tmp_path / "made.wav"

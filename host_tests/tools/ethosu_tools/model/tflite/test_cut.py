@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Parts of models compute what the whole model computes there."""
+"""A part of a model computes the same values as the whole model."""
 
 import numpy as np
 import pytest
@@ -10,12 +10,12 @@ from ethosu_tools.sim.oracle import Oracle
 
 from host_tests.generator.defects import DEFECTS
 
-# Operators without an output that has values.
+# Operators whose outputs have no values.
 SILENT = ("CALL_ONCE", "VAR_HANDLE", "ASSIGN_VARIABLE")
 
 
 def check(data):
-    """Cut out each operator alone, and with all before it."""
+    """Check each operator cut out alone, and with all operators before it."""
     file = ModelFile(data)
     whole = Whole(file)
     oracle = Oracle(file, keep=True)
@@ -56,7 +56,7 @@ def test_models_of_others(shared_models, name):
 
 
 def test_what_later_operators_read_is_an_output(small_models):
-    """In small_cnn the sum (3) reads the outputs of 0 and of 2."""
+    """A part's outputs include what later operators read, such as small_cnn's sum (3)."""
     whole = Whole(ModelFile(small_models["small_cnn"]))
     outputs = [whole.operators[number].outputs[0] for number in (0, 1, 2)]
     assert whole.cut(range(2)).outputs == (outputs[0], outputs[1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Detectors as they are downloaded: uint8, and outputs whose shapes TFLite computes."""
+"""Downloaded detectors, with uint8 and outputs whose shapes TFLite computes, work."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_the_uint8_detector_of_2018_is_exact(shared_models):
     source = ModelFile.of(shared_models / "field/mlon_detection_postprocess.tflite")
     oracle = Oracle(source)
     random = np.random.default_rng(1)
-    for limit in (2, 256):  # few scores of many boxes are equal, and all
+    for limit in (2, 256):  # few, and all scores of many boxes are equal
         row = [random.integers(0, limit, tensor.shape, np.uint8) for tensor in oracle.inputs]
         expected, found = oracle.step(row), results(source, row)
         assert [a.shape for a in found] == SHAPES
