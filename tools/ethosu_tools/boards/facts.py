@@ -7,13 +7,13 @@ own, from the chips' manuals: tools/qemu_plugin/boards.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from ..base.errors import InputError
 from . import files
-from .fill import fill
+from .fill import NO_ENTRY, fill
 
 # Values of `proof`: where the image has been shown to work.
 SILICON, EMULATED, NOWHERE = "silicon", "emulated", "never ran"
@@ -277,7 +277,7 @@ class BoardFacts:
     and the board lacks.
     """
 
-    name: str = ""
+    name: str = field(default="", metadata={NO_ENTRY: True})
     title: str
     core: str
     clock_mhz: int
@@ -347,12 +347,10 @@ def of_table(name: str, table: Mapping[str, Any], npu: str | None = None) -> Boa
     Entries for one of several NPUs are those of `npu`, if it is the board's, else of the first.
     """
     where = f"{files.FILE} of {name}"
-    if "name" in table:
-        raise ValueError(f"{where} has unknown entry 'name', expected that of the folder")
-    tables = files.of_npu({"name": name, **table}) or {"": {**table}}
+    tables = files.of_npu(table) or {"": {**table}}
     found = {own: fill(BoardFacts, entries, where) for own, entries in tables.items()}
     facts: BoardFacts = found[npu if npu in found else next(iter(found))]
-    return facts
+    return replace(facts, name=name)
 
 
 def of_machine(name: str, table: Mapping[str, Any]) -> BoardFacts:

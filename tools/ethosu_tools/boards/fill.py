@@ -7,6 +7,8 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+# Key of the metadata of a field that no file gives.
+NO_ENTRY = "no entry"
 _WORDS = {
     int: "a whole number", float: "a number", str: "a text", bool: "true or false", dict: "a table",
     list: "a list",
@@ -62,7 +64,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _object(kind: Any, table: dict[str, Any], where: str) -> Any:
-    known = {field.name: field for field in fields(kind) if field.init}
+    known = {field.name: field for field in fields(kind) if NO_ENTRY not in field.metadata}
     for key in table:
         if key not in known:
             raise ValueError(f"{where} has unknown entry {key!r}, expected {', '.join(known)}")
