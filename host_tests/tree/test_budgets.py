@@ -37,14 +37,14 @@ def test_a_budget_has_little_to_spare(lines, room):
 
 def test_files_belong_to_the_nearest_room():
     rooms = {
-        "tools/web": ["tools/web", "host_tests/tools/web"],
-        "page": ["tools/web/page"],
+        "tools/room": ["tools/room", "host_tests/tools/room"],
+        "page": ["tools/room/page"],
         "kit": ["host_tests/kit"],
     }
     for name, expected in {
-        "tools/web/page/main.mjs": ("page", False),
-        "tools/web/Makefile": ("tools/web", False),
-        "host_tests/tools/web/test_page.py": ("tools/web", True),
+        "tools/room/page/main.mjs": ("page", False),
+        "tools/room/Makefile": ("tools/room", False),
+        "host_tests/tools/room/test_page.py": ("tools/room", True),
         "host_tests/kit/needs.py": ("kit", True),
         "host_tests/conftest.py": (".", True),
         "Makefile": (".", False),
