@@ -42,12 +42,19 @@ def test_cut_at_every_byte(damage, compiled, small_models, name):
     assert int(words[2]) < 16
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("small_cnn", marks=pytest.mark.slow), "small_streaming"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
 def test_every_byte_corrupted(damage, compiled, small_models, name):
     words = damage("set", compiled(small_models[name])).split()
     assert int(words[2]) < int(words[0])
+
+
+@pytest.mark.parametrize("name", ["small_streaming"])
+def test_every_number_corrupted(damage, compiled, small_models, name):
+    """In one or two of its bytes; a number of 32 bits is where a file has its offsets and sizes."""
+    path = compiled(small_models[name])
+    words = damage("some", path).split()
+    assert int(words[2]) < int(words[0]) == 5 * -(-path.stat().st_size // 3)
 
 
 # Of each of these, one number that changed after it was read once made the runtime access memory
