@@ -5,7 +5,7 @@
  *     damage load FILE...  as they are: print what came out, a line for each
  *     damage cut FILE      every prefix of it
  *     damage set FILE      every byte of it set to each of a few values
- *     damage some FILE     every third byte: one or two of each number of 32 bits
+ *     damage words FILE    every aligned word of it set to each of a few values
  *     damage later FILE    the same after loading: check the description of inputs and outputs
  *     damage change FILE   each word that is read again, before each read by the loader and the
  * last one damage data FILE     with a data file whose last byte is the arena's first
@@ -80,31 +80,37 @@ static int cut(uint8_t *data, size_t size)
     return 0;
 }
 
-static int set_each(uint8_t *data, size_t size, size_t step)
+static int set(uint8_t *data, size_t size)
 {
     size_t accepted = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < size; i += step) {
+    for (size_t i = 0; i < size; ++i) {
         uint8_t good = data[i];
         for (size_t k = 0; k < sizeof bad_bytes; ++k) {
             data[i] = bad_bytes[k];
             accepted += check(data, size, i) == ETHOSU_MODEL_OK;
-            ++count;
         }
         data[i] = good;
     }
-    printf("%zu changes, %zu accepted\n", count, accepted);
+    printf("%zu changes, %zu accepted\n", size * sizeof bad_bytes, accepted);
     return 0;
 }
 
-static int set(uint8_t *data, size_t size)
+/** As offsets, the third leads behind the file from each place but the first. */
+static int set_words(uint8_t *data, size_t size)
 {
-    return set_each(data, size, 1);
-}
-
-static int some(uint8_t *data, size_t size)
-{
-    return set_each(data, size, 3);
+    const uint32_t bad_words[] = {0, 1, (uint32_t)size - 4, 0x80808080, INT32_MAX, UINT32_MAX};
+    size_t accepted = 0;
+    for (size_t i = 0; i + 4 <= size; i += 4) {
+        uint8_t good[4];
+        memcpy(good, data + i, sizeof good);
+        for (size_t k = 0; k < COUNT(bad_words); ++k) {
+            memcpy(data + i, &bad_words[k], sizeof good);
+            accepted += check(data, size, i) == ETHOSU_MODEL_OK;
+        }
+        memcpy(data + i, good, sizeof good);
+    }
+    printf("%zu changes, %zu accepted\n", size / 4 * COUNT(bad_words), accepted);
+    return 0;
 }
 
 /** Number of inputs and outputs whose tensor is described with another size than the buffer's. */
@@ -305,7 +311,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(uint8_t *data, size_t size);
-    } ways[] = {{"cut", cut},     {"set", set},       {"some", some},
+    } ways[] = {{"cut", cut},     {"set", set},       {"words", set_words},
                 {"later", later}, {"change", change}, {"data", share_data}};
     if (argc >= 3 && strcmp(argv[1], "load") == 0) {
         return load(argv + 2);

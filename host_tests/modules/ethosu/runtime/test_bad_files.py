@@ -51,10 +51,10 @@ def test_every_byte_corrupted(damage, compiled, small_models, name):
 
 @pytest.mark.parametrize("name", ["small_streaming"])
 def test_every_number_corrupted(damage, compiled, small_models, name):
-    """In one or two of its bytes; a number of 32 bits is where a file has its offsets and sizes."""
+    """Of 32 bits, as a file's offsets and sizes have."""
     path = compiled(small_models[name])
-    words = damage("some", path).split()
-    assert int(words[2]) < int(words[0]) == 5 * -(-path.stat().st_size // 3)
+    words = damage("words", path).split()
+    assert int(words[2]) < int(words[0]) == 6 * (path.stat().st_size // 4)
 
 
 # Of each of these, one number that changed after it was read once made the runtime access memory
