@@ -9,7 +9,7 @@ import pytest
 
 from host_tests.kit import sharing
 
-COPIES = 150
+COPIES = 75
 # enum ethosu_cache
 WRITE_BACK, WRITE_THROUGH, UNCACHED = range(3)
 FRAME = "dma_copy.c"
@@ -155,7 +155,7 @@ def test_every_copy_is_right(program, cache):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 10))
 def test_many_more_copies(program, seed):
-    _check(_run(program, 20 * COPIES, seed))
+    _check(_run(program, 40 * COPIES, seed))
 
 
 @pytest.mark.parametrize("driver", DRIVERS)

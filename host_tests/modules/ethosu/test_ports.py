@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The module compiles with the flags and C libraries of MicroPython's own ports.
 
-All sources are compiled for a Cortex-M55 with each port's flags, to objects: some faults are the
-assembler's. For ports whose makefile is part of MicroPython's source, the test looks up each flag
-there, to keep the list up to date. Each MICROPY_ option that an `#if` of the module asks for is
-compiled with all its values.
+All sources are checked for a Cortex-M55 with each port's flags, and those with assembly compiled to
+objects: some faults are the assembler's. The larger sweep compiles all to objects, at each level:
+the optimiser has warnings, too, which are errors in the firmware's own build as well. For ports
+whose makefile is part of MicroPython's source, the test looks up each flag there, to keep the list
+up to date. Each MICROPY_ option that an `#if` of the module asks for is compiled with all its
+values.
 """
 
 import re
@@ -120,6 +122,12 @@ def compile_all(flags, sources, compiler=GCC):
     return sharing.objects(command, sources)
 
 
+def check_all(flags, sources):
+    """Check the sources without generating code; warnings are errors."""
+    command = [*GCC, *STRICTEST.split(), *flags, "-ffp-contract=off", "-fsyntax-only"]
+    sharing.run([*command, *sources])
+
+
 def header(folder, options):
     """Write a configuration of MicroPython with these options."""
     changed = "".join(OPTION.format(name=name, value=options[name]) for name in options)
@@ -157,7 +165,23 @@ def all_sources(module):
 
 def test_it_compiles_with_the_flags(repo, module, micropython, tmp_path):
     paths = [*includes(module), *binding_flags(repo, micropython, tmp_path)]
-    compile_all(["-Os", *paths], all_sources(module))
+    sources = all_sources(module)
+    check_all(["-Os", *paths], sources)
+    compile_all(["-Os", *paths], [path for path in sources if has_assembly(path, module)])
+
+
+def has_assembly(path, module):
+    """In itself or in a header of the module that it includes."""
+    headers = {each.name: each for each in module.rglob("*.h")}
+    seen, ahead = set(), [path]
+    while ahead:
+        text = ahead.pop().read_text()
+        if re.search(r"\b(?:__)?asm\b", text):
+            return True
+        named = re.findall(r'^#include "(?:.*/)?(.+)"', text, re.MULTILINE)
+        ahead += [headers[name] for name in named if name in headers and name not in seen]
+        seen.update(named)
+    return False
 
 
 @pytest.mark.slow
@@ -184,12 +208,17 @@ def test_each_option_that_the_module_asks_for_has_a_row(module):
 
 
 @pytest.mark.parametrize("options", SWITCHES, ids=str)
-def test_it_compiles_with_each_value_of_an_option(options, repo, module, micropython, tmp_path):
+@pytest.mark.parametrize(
+    "levels", [["-O0"], pytest.param(["-Os", "-O2"], marks=pytest.mark.slow)], ids="/".join
+)
+def test_it_compiles_with_each_value_of_an_option(
+    levels, options, repo, module, micropython, tmp_path
+):
     """Sources that test an option compile with each of its values."""
     sources = [path for path in all_sources(module) if asking(path) & set(options)]
     assert sources
     flags = [*includes(module), *binding_flags(repo, micropython, tmp_path, {**FLOATS, **options})]
-    for level in ("-Os", "-O2"):
+    for level in levels:
         compile_all([level, *flags], sources)
 
 
@@ -210,7 +239,7 @@ def test_it_compiles_with_the_configuration_of_the_unix_port(repo, module, micro
     sim = [f"-I{repo / name}" for name in ("tools/sim_host", "tools/npu_sim")]
     names = [f"-I{repo / 'build/firmware/MPS3_AN547/common'}"]
     paths = [f"-I{path}" for path in (port, micropython, example)]
-    flags = ["-Os", "-std=gnu99", NOT_SINGLE, "-DNDEBUG", "-DUNIX", *includes(module), *names]
+    flags = ["-O0", "-std=gnu99", NOT_SINGLE, "-DNDEBUG", "-DUNIX", *includes(module), *names]
     sources = [*sorted((module / "binding").rglob("*.c")), example / "board.c"]
     compile_all([*flags, *paths, *sim], sources, ["gcc"])
 
@@ -220,7 +249,7 @@ def test_it_compiles_with_the_configuration_of_the_qemu_port(repo, module, micro
     port, example = micropython / "ports/qemu", module / "ports/qemu"
     names = [f"-I{repo / 'build/firmware/MPS3_AN547/common'}"]
     paths = [f"-I{path}" for path in (port, micropython)]
-    flags = ["-Os", "-DNDEBUG", "-DMICROPY_SCHEDULER_STATIC_NODES=1", "-DMICROPY_HEAP_SIZE=1"]
+    flags = ["-O0", "-DNDEBUG", "-DMICROPY_SCHEDULER_STATIC_NODES=1", "-DMICROPY_HEAP_SIZE=1"]
     flags += [*FPUS[1], *includes(module), *names, *paths]
     boards = [example / "board.c", example / "older/machine.c"]
     compile_all(flags, [*sorted((module / "binding").rglob("*.c")), *boards])

@@ -2,6 +2,7 @@
 """Short forms of the campaigns: each fault on some NPUs, and hundreds of inferences."""
 
 import contextlib
+from io import StringIO
 
 import pytest
 
@@ -83,6 +84,12 @@ def test_a_wrong_result_is_detected():
 
 
 def test_a_failing_round_ends_the_campaign(monkeypatch):
+    """Of a board that needs no start: nothing talks to it."""
+
+    def start(self, *_, **__):
+        self.board, self.failures, self.ends = StringIO(), [], {}
+
+    monkeypatch.setattr(Running, "__init__", start)
     monkeypatch.setattr(Running, "round", lambda self, number: self.failures.append(f"{number}"))
     with pytest.raises(FoundError, match=r"^7\n8$"):
         Faults().run(SEED, 7, 2)

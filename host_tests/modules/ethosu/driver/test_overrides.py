@@ -15,16 +15,17 @@ from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 from host_tests.modules.ethosu.driver.test_library import CPU, DRIVER, build
 
-CORES = ["-O2", "-ffunction-sections", "-Wall", "-Wextra", "-Werror"]
+# Without optimisation where the linker alone decides.
+CORES = ["-O0", "-ffunction-sections", "-Wall", "-Wextra", "-Werror"]
 GCC = ["arm-none-eabi-gcc", *CPU, *CORES]
 CLANG = ["clang", "--target=arm-none-eabi", *CPU, *CORES]
 CLANG += ["-isystem", "/usr/lib/arm-none-eabi/include"]
 COMPILERS = {
     "gcc": GCC,
-    "gcc-lto": [*GCC, "-flto", "-w"],
+    "gcc-lto": [*GCC, "-O2", "-flto", "-w"],
     "clang": CLANG,
     "clang-lld": CLANG,
-    "clang-lld-lto": [*CLANG, "-flto"],
+    "clang-lld-lto": [*CLANG, "-O2", "-flto"],
 }
 # The runtime's call of a hook that the driver itself calls for layouts only.
 RUNTIME = """#include <arm_ethos_io_memcpy.h>
@@ -50,7 +51,7 @@ int main(void)
 LIBC = "".join(
     f'__asm__(".thumb\\n.global {name}\\n.type {name}, %function\\n{name}: bx lr");\n'
     for name in (
-        *("memcpy", "memmove", "memset", "strcmp", "strlen"),
+        *("memcpy", "memmove", "memset", "strcmp", "strlen", "__aeabi_uldivmod"),
         *(f"__aeabi_mem{what}{size}" for what in ("clr", "cpy", "move") for size in ("", 4, 8)),
     )
 )
@@ -101,10 +102,11 @@ def is_default(path: Path) -> bool:
 
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory):
-    """Build the libraries, by name, for each of COMPILERS."""
+    """Build the libraries, by name, for each of COMPILERS; two linkers get the same."""
     made: dict[str, dict[str, Path]] = {}
 
     def libraries_of(compiler: str) -> dict[str, Path]:
+        compiler = next(name for name in COMPILERS if COMPILERS[name] == COMPILERS[compiler])
         if compiler not in made:
             folder = tmp_path_factory.mktemp(compiler)
             sources = sorted(DRIVER.rglob("*.c"))
@@ -200,7 +202,7 @@ def test_each_function_of_a_static_library_wins_in_cmake(tmp_path) -> None:
     for name, text in {**own, "runtime.c": RUNTIME, "main.c": MAIN}.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "CMakeLists.txt").write_text(PROJECT.format(driver=DRIVER, own=" ".join(own)))
-    build(tmp_path, source=tmp_path)
+    build(tmp_path, "-DCMAKE_C_FLAGS_MINSIZEREL=-O0", source=tmp_path)
     for program in ("first", "last", "file"):
         text = cbuild.run(["arm-none-eabi-nm", tmp_path / "build" / program])
         found = {name: kind for _, kind, name in re.findall(r"^(\w+) (\w) (\w+)$", text, re.M)}

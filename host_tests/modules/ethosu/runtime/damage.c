@@ -5,6 +5,7 @@
  *     damage load FILE...  as they are: print what came out, a line for each
  *     damage cut FILE      every prefix of it
  *     damage set FILE      every byte of it set to each of a few values
+ *     damage words FILE    every aligned word of it set to each of a few values
  *     damage later FILE    the same after loading: check the description of inputs and outputs
  *     damage change FILE   each word that is read again, before each read by the loader and the
  * last one damage data FILE     with a data file whose last byte is the arena's first
@@ -91,6 +92,24 @@ static int set(uint8_t *data, size_t size)
         data[i] = good;
     }
     printf("%zu changes, %zu accepted\n", size * sizeof bad_bytes, accepted);
+    return 0;
+}
+
+/** As offsets, the third leads behind the file from each place but the first. */
+static int set_words(uint8_t *data, size_t size)
+{
+    const uint32_t bad_words[] = {0, 1, (uint32_t)size - 4, 0x80808080, INT32_MAX, UINT32_MAX};
+    size_t accepted = 0;
+    for (size_t i = 0; i + 4 <= size; i += 4) {
+        uint8_t good[4];
+        memcpy(good, data + i, sizeof good);
+        for (size_t k = 0; k < COUNT(bad_words); ++k) {
+            memcpy(data + i, &bad_words[k], sizeof good);
+            accepted += check(data, size, i) == ETHOSU_MODEL_OK;
+        }
+        memcpy(data + i, good, sizeof good);
+    }
+    printf("%zu changes, %zu accepted\n", size / 4 * COUNT(bad_words), accepted);
     return 0;
 }
 
@@ -292,8 +311,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(uint8_t *data, size_t size);
-    } ways[] = {
-        {"cut", cut}, {"set", set}, {"later", later}, {"change", change}, {"data", share_data}};
+    } ways[] = {{"cut", cut},     {"set", set},       {"words", set_words},
+                {"later", later}, {"change", change}, {"data", share_data}};
     if (argc >= 3 && strcmp(argv[1], "load") == 0) {
         return load(argv + 2);
     }

@@ -59,13 +59,29 @@ def missing(objects: list[Path], linked: Path) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("programs", [False, True], ids=["no_pte", "pte"])
-@pytest.mark.parametrize("kernels", ["none", "SOFTMAX", "all"])
+# Each choice of one kind at least once, and the least and the most with both of the other.
+CHOICES = [
+    pytest.param("none", False, id="none-no_pte"),
+    pytest.param("none", True, id="none-pte"),
+    pytest.param("SOFTMAX", False, id="SOFTMAX-no_pte"),
+    pytest.param("SOFTMAX", True, id="SOFTMAX-pte", marks=pytest.mark.slow),
+    pytest.param("all", False, id="all-no_pte", marks=pytest.mark.slow),
+    pytest.param("all", True, id="all-pte"),
+]
+
+
+@pytest.mark.parametrize(("kernels", "programs"), CHOICES)
 def test_it_links(kernels, programs, of_cmake, tmp_path):
     sources, macros = of_make(kernels, programs)
     board = tmp_path / "board.c"
     board.write_text(BOARD)
-    flags = [*cbuild.CORTEX_M55, *WARNINGS, *macros, *(f"-I{MODULE / name}" for name in FOLDERS)]
+    flags = [
+        *cbuild.CORTEX_M55,
+        "-O0",
+        *WARNINGS,
+        *macros,
+        *(f"-I{MODULE / name}" for name in FOLDERS),
+    ]
     (base, *objects) = sharing.objects(flags, [board, *(MODULE / name for name in sources)])
     of_source = dict(zip(sources, objects, strict=True))
     library = of_cmake(kernels, programs)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from ethosu_tools import boards
-from ethosu_tools.answers import cpu, points, text
+from ethosu_tools.answers import answer, cpu, points, text
 from ethosu_tools.base.errors import InputError, SetupError, UsageError
 from ethosu_tools.boards import systems
 from ethosu_tools.boards.setup import emulated
@@ -284,15 +284,25 @@ def test_rows_are_sorted_by_time_with_bounds_behind(ethosu, small_models):
 def test_several_files_have_a_column_each(ethosu, small_models, small_cnn, tmp_path):
     other = tmp_path / "other.tflite"
     other.write_bytes(mixed_models.MODELS["float_io"].make())
-    code, out, _ = ethosu("check", small_cnn, other)
-    table = out.splitlines()[: 1 + len(boards.names())]
-    assert code == 0 and table[0].split() == [
+    some = ("--board", "MPS3_AN547")  # each board counts the instructions of the CPU
+    code, out, _ = ethosu("check", small_cnn, other, *some)
+    assert code == 0 and out.split("\n", 1)[0].split() == [
         *("BOARD", "NPU", "WEIGHTS", f"{small_cnn.stem},", "ms", "other,", "ms")
     ]
-    data = json.loads(ethosu("check", small_cnn, other, "--json")[1])
+    data = json.loads(ethosu("check", small_cnn, other, *some, "--json")[1])
     assert [each["model"] for each in data["models"]] == [str(small_cnn), str(other)]
-    alone = json.loads(ethosu("check", other, "--json")[1])
+    alone = json.loads(ethosu("check", other, *some, "--json")[1])
     assert data["models"][1] == alone and f"{other}: {alone['verdict']}" in out
+
+
+def test_a_column_has_a_dash_where_a_file_has_no_row(ethosu, small_models):
+    """As one that is compiled for the NPU of other boards."""
+    first = json.loads(ethosu("check", small_models["small_cnn"], "--json")[1])
+    second = {**first, "model": "other", "boards": first["boards"][1:]}
+    head, rows = answer.side_by_side([first, second])
+    assert len(rows) == len(first["boards"]) > 1 and head[-1] == "other, ms"
+    assert [row[-1] == "-" for row in rows] == [True] + [False] * (len(rows) - 1)
+    assert "-" not in [row[-2] for row in rows]
 
 
 def test_your_own_system_is_checked(ethosu, small_models, tmp_path):
