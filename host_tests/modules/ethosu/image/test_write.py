@@ -39,7 +39,8 @@ def program():
     here = sharing.REPO / "host_tests/modules/ethosu/image/cases.c"
     sources = [here, *sorted(SOURCES.glob("*.c"))]
     return sharing.program(
-        "image_cases", ["gcc", *strict, *SANITIZE, f"-I{SOURCES}", *sources, "-o"]
+        "image_cases",
+        ["gcc", *strict, *SANITIZE, f"-I{SOURCES}", f"-I{SOURCES.parent}", *sources, "-o"],
     )
 
 
