@@ -59,7 +59,8 @@ def room_of(path: Path, rooms: Mapping[str, Sequence[str]]) -> tuple[str, bool]:
 def lines() -> dict[str, Lines]:
     """Return the lines of sources and of tests that each room has."""
     rooms, counts = folders(), Counter[tuple[str, bool]]()
-    for path in tracked(REPO, "*"):
+    new = "--others", "--cached", "--exclude-standard"  # files that are not added yet count, too
+    for path in tracked(REPO, *new):
         counts[room_of(path, rooms)] += (REPO / path).read_bytes().count(b"\n")
     return {room: [counts[room, False], counts[room, True]] for room in rooms}
 

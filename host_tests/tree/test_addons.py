@@ -123,11 +123,11 @@ def shape(rows: str) -> str:
 
 
 def test_the_table_of_the_architecture_is_true():
-    """Numbers may be a little older."""
+    """If it is not, `python -m host_tests.tree.test_addons` writes it; numbers may be older."""
     if not files():
         pytest.skip("not a git checkout, which is needed to list the tree's files")
     shown, true = PAGE.read_text().partition(BEGIN)[2].partition(END)[0], table()
-    assert shape(shown) == shape(true)
+    assert shape(shown) == shape(true), "python -m host_tests.tree.test_addons writes it"
     pairs = zip(re.findall(r"\| ([\d,]+) ", shown), re.findall(r"\| ([\d,]+) ", true), strict=True)
     for old, new in pairs:
         old, new = (int(number.replace(",", "")) for number in (old, new))

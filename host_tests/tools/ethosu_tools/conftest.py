@@ -27,6 +27,7 @@ def ethosu(capsys):
         if "--json" in words and out.startswith("{"):
             data = json.loads(out)
             error = KEYS["objects"]["error"]
+            assert words[0] in KEYS["commands"], f"keys.toml has no command {words[0]}"
             names = error if data.keys() == {*error.split()} else KEYS["commands"][words[0]]
             check_keys(words[0], data, names)
         return code, out, err

@@ -626,3 +626,9 @@ def test_lines_to_type_stay_whole():
         *("a b", "    ethosu qemu --board X", "name  one two", "      three"),
         *("  note that is", "    long"),
     ]
+
+
+def test_each_command_has_its_keys():
+    """Those of `--json` are a promise, also of a command whose tests print text only."""
+    text = (Path(cli.__file__).parent / "commands/keys.toml").read_text()
+    assert set(cli.discover()) <= set(tomllib.loads(text)["commands"])
