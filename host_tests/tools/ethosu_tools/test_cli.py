@@ -15,6 +15,7 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from ethosu_tools import cli
 from ethosu_tools.answers import outputs
 from ethosu_tools.base import addons, files, helper_process
 from ethosu_tools.base.errors import InputError, RemoteError
