@@ -15,7 +15,6 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools import cli
 from ethosu_tools.answers import outputs
 from ethosu_tools.base import addons, files, helper_process
 from ethosu_tools.base.errors import InputError, RemoteError
@@ -631,5 +630,5 @@ def test_lines_to_type_stay_whole():
 
 def test_each_command_has_its_keys():
     """Those of `--json` are a promise, also of a command whose tests print text only."""
-    text = (Path(cli.__file__).parent / "commands/keys.toml").read_text()
-    assert set(cli.discover()) <= set(tomllib.loads(text)["commands"])
+    text = (Path(addons.__file__).parents[1] / "commands/keys.toml").read_text()
+    assert set(discover()) <= set(tomllib.loads(text)["commands"])

@@ -111,8 +111,8 @@ def check(
     rows = [row for item in checked for row in (*item.case.inputs, *item.expected)]
     uint8 = any(array.dtype == np.uint8 for row in rows for array in row)
     assert uint8 == (name not in NO_UINT8), (
-        f"{name}: the reference accepts {'' if uint8 else 'no '}uint8, but NO_UINT8 of maker.py says "
-        "the opposite; prepare has to refuse uint8 if the reference does"
+        f"{name}: the reference accepts {'' if uint8 else 'no '}uint8, but NO_UINT8 says "
+        "the opposite (maker.py); prepare has to refuse uint8 if the reference does"
     )
     return [
         f"{name} case {item.seed}: {_difference(item, result)}"
