@@ -29,6 +29,14 @@ LIBRARY_HEADERS := $(wildcard modules/ethosu/driver/include/*.h modules/ethosu/d
 
 # Add-ons have goals of their own and add to lists: LIBRARY_HEADERS, DEBIAN_PACKAGES, ADD_TO_DOCS; LIBRARIES, goals
 # whose output is in the wheel; LIBRARIES_AARCH64, the same for another machine; and those of host_tests/tests.mk.
+LIBRARIES :=
+LIBRARIES_AARCH64 :=
+NEEDS :=
+CHECKED :=
+SWEPT :=
+NIGHTLY :=
+KITS :=
+KIT_TESTS :=
 include modules/ethosu/listed.mk
 include $(wildcard modules/*/addon.mk modules/ethosu/*/addon.mk tools/*/addon.mk tools/ethosu_tools/addons/*/addon.mk)
 

@@ -331,5 +331,7 @@ def main(command: str, *arguments: str) -> None:
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
-    except (OSError, ValueError) as error:
+    except KeyError as error:
+        sys.exit(f"{' '.join(sys.argv[2:3])}: {files.FILE} has no entry {error}")
+    except (AttributeError, OSError, TypeError, ValueError) as error:
         sys.exit(f"{' '.join(sys.argv[2:3])}: {error}")

@@ -124,8 +124,9 @@ boards-table: setup ## Print test results, cost of DMA, image size and line coun
 nightly: setup ## Run sweeps, graphs, fuzz, all campaigns and all board tests: 1.3*10^8 inputs
 	$(call say,seed $(NIGHT); to resume: make nightly SEED=$(NIGHT))
 	-@$(SUBMAKE) --keep-going $(SWEPT)
-	@+$(MAKE) --no-print-directory --silent --keep-going $(PARALLEL) SEED=$(NIGHT) \
-	    $(NIGHTLY) HEAVY=$(or $(HEAVY),yes) $$($(BIN)/python -m host_tests.conformance.campaigns | sed 's/^/campaign-/') \
+	@+campaigns=$$($(BIN)/python -m host_tests.conformance campaigns | sed 's/ .*//; s/^/campaign-/') && \
+	    $(MAKE) --no-print-directory --silent --keep-going $(PARALLEL) SEED=$(NIGHT) \
+	    $(NIGHTLY) HEAVY=$(or $(HEAVY),yes) $$campaigns \
 	    $(call or_say,there are findings; the lines above explain how to reproduce them.)
 
 # `fresh` of the releases that have to work, and of the next one. 77: this machine has no means to.
@@ -172,6 +173,6 @@ coverage: setup ## Print the line coverage of the NPU simulator
 
 # Hostile inputs and faults; a campaign builds its own variants for 32 or 64 bits and with sanitizers.
 campaign-%: setup
-	@$(SUBMAKE) $$($(BIN)/python -m host_tests.conformance $* --needs)
+	@needs=$$($(BIN)/python -m host_tests.conformance $* --needs) && $(QUIET_MAKE) $$needs
 	@nice -n 19 $(BIN)/python -m host_tests.conformance $* $(if $(RUNS),--runs $(RUNS)) \
 	    $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST)) $(if $(JSON),--json)

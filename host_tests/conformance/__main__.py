@@ -24,10 +24,11 @@ def main(words: list[str]) -> int:
 
     if name in ("campaigns", *campaigns.CAMPAIGNS):
         return campaigns.main(words[name == "campaigns" :])
+    out = sys.stderr if words else sys.stdout
     for each, path in parts.items():
         says = ast.get_docstring(ast.parse(path.read_text())) or ""
-        print(f"{each:12} {says.splitlines()[0]}")
-    print(f"{'':12} campaigns: {' '.join(campaigns.CAMPAIGNS)}")
+        print(f"{each:12} {says.splitlines()[0]}", file=out)
+    print(f"{'':12} campaigns: {' '.join(campaigns.CAMPAIGNS)}", file=out)
     return 2 if words else 0
 
 

@@ -150,6 +150,9 @@ def test_unchanged_files_are_not_rewritten(program, made, tmp_path):
         ("dma = {", "#", "a memory has a dma_address, expected only with [dma]"),
         ("[variants.fast]", "[variants.slow]", "B has variants: choose B-slow"),
         ("count = 100", "count = ", "Invalid value"),
+        ("DATA = {", "DATUM = {", "board.toml has no entry 'DATA'"),
+        ('npus = ["ethos-u55-128"]', "npus = 5", "npus is 5, expected a list"),
+        ("[variants.fast]", "variants = 5", "B-fast: "),
         ("noload = true", 'initial = "CODE"', "section is 'own', expected 'ram_code' with initial"),
     ],
 )

@@ -139,6 +139,13 @@ class Page:
             self._make(*QUOTED.findall(words[1]))
         elif words[:1] == ["-m"] and importlib.util.find_spec(words[1]) is None:
             yield f"there is no module {words[1]}"
+        elif words[:2] == ["-m", "host_tests.conformance"] and len(words) > 2:
+            from host_tests.conformance.campaigns import __main__ as campaigns  # takes a second
+
+            folder = pages.REPO / "host_tests/conformance"
+            parts = {path.parent.name for path in folder.glob("*/__main__.py")}
+            if words[2] not in parts | set(campaigns.CAMPAIGNS):
+                yield f"host_tests.conformance has no {words[2]}"
 
     def _files(self, program: str, words: list[str]) -> Iterator[str]:
         if program == "cp":

@@ -36,8 +36,8 @@ endfunction()
 
 ethosu_ask(ETHOSU_SOURCES "$(SRC_USERMOD_C)")
 ethosu_ask(ETHOSU_FAST_SOURCES "$(addprefix $(ETHOSU_DIR)/,$(ETHOSU_FAST_SRC))")
-ethosu_ask(ETHOSU_FLAGS "$(filter-out -idirafter -I$(ETHOSU_DIR)/% $(ETHOSU_DIR)/%,$(CFLAGS_USERMOD))")
-ethosu_ask(ETHOSU_FOLDERS "$(filter $(ETHOSU_DIR)/%,$(CFLAGS_USERMOD:-I%=%))")
+ethosu_ask(ETHOSU_FLAGS "$(filter-out -idirafter -I$(ETHOSU_DIR) -I$(ETHOSU_DIR)/% $(ETHOSU_DIR)/%,$(CFLAGS_USERMOD))")
+ethosu_ask(ETHOSU_FOLDERS "$(filter $(ETHOSU_DIR) $(ETHOSU_DIR)/%,$(CFLAGS_USERMOD:-I%=%))")
 ethosu_ask(ETHOSU_LINK "$(LDFLAGS_USERMOD)")
 
 # Code that runs at each inference, or for each number, is compiled for speed, the rest for size.

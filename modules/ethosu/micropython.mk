@@ -108,8 +108,8 @@ ETHOSU_DEFAULTS := $(addprefix driver/,board/arm_ethos_io_memcpy.c board/ethosu_
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off
 # These flags are the whole port's: its own headers come before ours with the same name.
-CFLAGS_USERMOD += -I$(ETHOSU_DIR) -I$(ETHOSU_DIR)/driver/include -I$(ETHOSU_DIR)/runtime/include \
-	$(foreach folder,audio image,-idirafter $(ETHOSU_DIR)/$(folder))
+CFLAGS_USERMOD += -I$(ETHOSU_DIR) \
+	$(foreach folder,driver/include runtime/include audio image,-idirafter $(ETHOSU_DIR)/$(folder))
 
 # binding/memory/buffers.c and binding/npu/rom_guard.c replace these functions. A port links by the
 # compiler, or by `ld` itself: its makefiles tell.

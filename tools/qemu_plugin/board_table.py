@@ -310,6 +310,6 @@ def source(folder: Path) -> str:
 if __name__ == "__main__":
     try:
         text = source(HERE / "boards")
-    except ValueError as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         sys.exit(f"tools/qemu_plugin/boards/{error}")
     Path(sys.argv[1]).write_text(text)

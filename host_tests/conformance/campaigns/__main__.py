@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args(argv)
     if arguments.campaign is None:
-        print("\n".join(CAMPAIGNS))
+        print("\n".join(f"{name:20} {row.runs:>12,} runs" for name, row in CAMPAIGNS.items()))
         return 0
     row = CAMPAIGNS[arguments.campaign]
     if arguments.needs:

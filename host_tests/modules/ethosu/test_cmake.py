@@ -2,6 +2,7 @@
 """micropython.cmake builds the module in a port that uses CMake, as MicroPython includes it."""
 
 import json
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -20,6 +21,8 @@ add_executable(port ${CMAKE_CURRENT_BINARY_DIR}/main.c)
 target_link_libraries(port usermod)
 add_library(objects OBJECT ${MICROPY_SOURCE_USERMOD})
 target_link_libraries(objects usermod)
+get_target_property(folders usermod_ethosu INTERFACE_INCLUDE_DIRECTORIES)
+message("folders: ${folders}")
 """
 OPTIONS = "ETHOSU_NPUS=u55 u85", "ETHOSU_KERNELS=CONV_2D PAD", "ETHOSU_WITHOUT=pte audio"
 
@@ -60,6 +63,24 @@ def test_it_compiles_the_same_in_the_same_way_as_with_make(tmp_path, options):
         assert "ethosu_deinit.h" in words[words.index("-include") + 1]
     linking = (tmp_path / "built/CMakeFiles/port.dir/link.txt").read_text().split()
     assert set(link) <= set(linking)
+
+
+def test_folders_of_headers_are_no_options(repo, tmp_path):
+    """MicroPython's pass that collects names has only the folders, and includes each header."""
+    done = configure(tmp_path)
+    (folders,) = re.findall(r"^folders: (.*)$", done.stderr, re.MULTILINE)
+    found = [Path(folder) for folder in folders.split(";")]
+    ours = re.compile(r'^#include "((?!py/|extmod/|shared/|lib/)[\w/]+\.h)"', re.MULTILINE)
+    sources = [Path(source) for source in commands(tmp_path)]
+    headers = {(path, name) for path in sources for name in ours.findall(path.read_text())}
+    assert len(headers) > 100
+    missing = {
+        str(name)
+        for path, name in headers
+        if not any((folder / name).is_file() for folder in (path.parent, *found))
+    }
+    assert missing == set()
+    assert not any(f"-I{repo}/modules" in word for word in done.stdout.split())
 
 
 def test_a_wrong_option_is_named(tmp_path):

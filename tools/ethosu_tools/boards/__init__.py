@@ -202,7 +202,8 @@ def _index(root: Path) -> dict[str, Path]:
 
 
 def _names_in(path: Path) -> list[str]:
-    return files.variants(path.parent.name, _table(path))
+    with _wrong(path):
+        return files.variants(path.parent.name, _table(path))
 
 
 @cache
@@ -248,3 +249,5 @@ def _wrong(path: Path) -> Iterator[None]:
         yield
     except ValueError as error:
         raise SetupError(f"{path.parent}/{error}") from None
+    except (AttributeError, KeyError, TypeError) as error:
+        raise SetupError(f"{path}: an entry has another form than expected: {error}") from None

@@ -347,7 +347,8 @@ def of_table(name: str, table: Mapping[str, Any], npu: str | None = None) -> Boa
     Entries for one of several NPUs are those of `npu`, if it is the board's, else of the first.
     """
     where = f"{files.FILE} of {name}"
-    tables = files.of_npu(table) or {"": {**table}}
+    fill(Mapping[str, Mapping[str, Any]], table.get("by_npu", {}), f"{where}: by_npu")
+    tables = files.of_npu(table)
     found = {own: fill(BoardFacts, entries, where) for own, entries in tables.items()}
     facts: BoardFacts = found[npu if npu in found else next(iter(found))]
     return replace(facts, name=name)

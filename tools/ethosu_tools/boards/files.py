@@ -47,8 +47,10 @@ def choose(table: dict[str, Any], variant: str) -> dict[str, Any]:
 def of_npu(table: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the table of each NPU, with the NPU's entries of [by_npu], if any."""
     plain = {key: value for key, value in table.items() if key not in ("by_npu", "variants")}
-    entries = table.get("by_npu", {})
-    return {npu: over(plain, entries.get(npu, {})) for npu in (*table.get("npus", ()), *entries)}
+    npus, entries = table.get("npus"), table.get("by_npu", {})
+    if not isinstance(npus, list) or not all(isinstance(npu, str) for npu in npus):
+        return {"": plain}  # which is an error for whoever fills it
+    return {npu: over(plain, entries.get(npu, {})) for npu in (*npus, *entries)}
 
 
 def over(table: dict[str, Any], upper: dict[str, Any]) -> dict[str, Any]:

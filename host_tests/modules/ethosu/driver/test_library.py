@@ -4,6 +4,7 @@
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -278,7 +279,9 @@ add_subdirectory({driver} driver)
 def like_zephyr(tmp_path_factory) -> Path:
     """Build a project like Zephyr: U85 alone, without a verifier; returns its folder."""
     folder = tmp_path_factory.mktemp("zephyr")
-    (folder / "CMakeLists.txt").write_text(LIKE_ZEPHYR.format(driver=DRIVER))
+    # West gives the folder this name.
+    driver = shutil.copytree(DRIVER, folder / "hal_ethos_u")
+    (folder / "CMakeLists.txt").write_text(LIKE_ZEPHYR.format(driver=driver))
     build(folder, source=folder)
     return folder
 

@@ -62,7 +62,11 @@ def test_an_unknown_board_lists_the_known_ones(folder, name):
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [('title = "a board"\n', ""), ("start = 0x1000", "begin = 1"), ("npus = [", "npus = [[")],
+    [
+        *(('title = "a board"\n', ""), ("start = 0x1000", "begin = 1"), ("npus = [", "npus = [[")),
+        *(('npus = ["ethos-u55-128"]', "npus = 5"), ('npus = ["ethos-u55-128"]', 'npus = [["a"]]')),
+        ("memories = []", "memories = []\nby_npu = 5"),
+    ],
 )
 def test_a_wrong_file_is_named(folder, old, new):
     folder.write_text(TOML.replace(old, new))
