@@ -298,11 +298,12 @@ def make(name: str, folder: Path, out: Path) -> None:
     path = folder / files.FILE
     source = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
     folder_name = name.partition("-")[0]
-    known = files.variants(folder_name, files.read(ROOT, path))
+    table = files.read(ROOT, path)
+    known = files.variants(folder_name, table)
     if name not in known:
         has = "no variants" if known == [folder_name] else "variants"
         raise ValueError(f"{folder_name} has {has}: choose {' or '.join(known)}")
-    board = facts.read(ROOT, path, name)
+    board = facts.of_table(name, files.choose(table, name.partition("-")[2]))
     write(out / "board.mk", makefile(board, source, folder))
     write(out / "mpconfigboard.h", constants(board, source))
     write(out / "board_table.c", board_table(board, source))
@@ -312,9 +313,10 @@ def make(name: str, folder: Path, out: Path) -> None:
 def every() -> list[BoardFacts]:
     """List all boards."""
     return [
-        facts.read(ROOT, path, name)
+        facts.of_table(name, files.choose(table, name.partition("-")[2]))
         for path in files.files(ROOT)
-        for name in files.variants(path.parent.name, files.read(ROOT, path))
+        for table in [files.read(ROOT, path)]
+        for name in files.variants(path.parent.name, table)
     ]
 
 

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterator
 
 import pytest
+from ethosu_tools import boards
 from ethosu_tools.boards import coherence
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import Board, QemuBoard
@@ -16,7 +17,7 @@ from host_tests.firmware.conftest import start
 from host_tests.kit import board_models, firmware_image
 from host_tests.kit.reference_cases import make_case
 
-from . import EACH_DMA, table
+from . import EACH_DMA
 
 E7 = "ALIF_ENSEMBLE_E7-M55_HP"
 TCM_BYTES = 4096
@@ -75,7 +76,7 @@ def free_tcm(board: str) -> int:
 def least(board: QemuBoard) -> int:
     """Return the minimum size in bytes for DMA, from board.toml."""
     field = "least" if os.environ[coherence.VARIABLE] == "off" else "least_cached"
-    return table(name_of(board))["dma"][field]
+    return boards.table(name_of(board))["dma"][field]
 
 
 def test_every_size_and_alignment(copies):

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 import pytest
+from ethosu_tools import boards
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import Board, QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
@@ -11,10 +12,10 @@ from ethosu_tools.link.emulator.qemu import Machine
 from host_tests.firmware.test_uart import flood
 from host_tests.kit import matrix
 
-from . import EMULATED, table
+from . import EMULATED
 
 BY_DRIVER = {
-    driver: [name for name in EMULATED if table(name)["uart"].get("driver") == driver]
+    driver: [name for name in EMULATED if boards.table(name)["uart"].get("driver") == driver]
     for driver in ("16550", "scb")
 }
 WITH_EITHER = [name for names in BY_DRIVER.values() for name in names]

@@ -230,10 +230,15 @@ def vela_facts(board: BoardFacts) -> VelaFacts | None:
         return None
     entries = "".join(f"{key}={value}\n" for key, value in own.system.items())
     text = f"[System_Config.{own.system_config}]\n{entries}" if entries else ""
+    return VelaFacts(_vela_file(own.system_config, text), own.system_config, own.memory_mode)
+
+
+@cache
+def _vela_file(name: str, text: str) -> Path:
     mark = hashlib.sha256(text.encode()).hexdigest()[:16]
-    path = Path(_vela_folder().name) / f"{own.system_config}-{mark}.ini"
+    path = Path(_vela_folder().name) / f"{name}-{mark}.ini"
     path.write_text(text)
-    return VelaFacts(path, own.system_config, own.memory_mode)
+    return path
 
 
 @cache

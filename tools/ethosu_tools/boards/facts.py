@@ -8,7 +8,6 @@ own, from the chips' manuals: tools/qemu_plugin/boards.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from ..base.errors import InputError
@@ -374,8 +373,3 @@ def of_machine(name: str, table: Mapping[str, Any]) -> BoardFacts:
         qemu=Emulation(own.machine, 0, 0, nothing, {}, any_npu=True),
         missing=("firmware of this project",),
     )
-
-
-def read(root: Path, path: Path, name: str) -> BoardFacts:
-    """Read the facts of a board from its file, with the variant that its name ends in."""
-    return of_table(name, files.choose(files.read(root, path), name.partition("-")[2]))

@@ -26,9 +26,7 @@ UNPROTECTED = "from machine import mem32\nmem32[0xE000ED94] = 0\n"
 
 def never_on(repo, name: str, changes: dict[str, Any] | None = None) -> set[str]:
     """Return memories that the firmware uses but never switches on, by name."""
-    folder, _, variant = name.partition("-")
-    table = files.read(repo, repo / "boards" / folder / files.FILE)
-    table = files.over(files.choose(table, variant), changes or {})
+    table = files.over(boards.table(name), changes or {})
     program = sharing.script(repo / "tools/qemu_plugin/board_table.py")
     emulated = dict(program.tables(repo / "tools/qemu_plugin/boards"))[name]
     spans = [table[key] for key in ("heap", "ramdisk", "romfs", "disk") if key in table]
@@ -52,12 +50,11 @@ def test_the_heap_in_such_a_memory_is_found(repo):
     assert never_on(repo, HE, {"heap": {"start": SRAM8, "size": 0x200000}}) == {"SRAM8"}
 
 
-def test_the_two_cores_share_no_memory(repo):
+def test_the_two_cores_share_no_memory():
     """Both images can run at the same time: they share only registers and read-only MRAM."""
     used = []
     for name in (HP, HE):
-        table = files.read(repo, repo / "boards/ALIF_ENSEMBLE_E7" / files.FILE)
-        table = files.choose(table, name.partition("-")[2])
+        table = boards.table(name)
         spans = [table[key] for key in ("heap", "ramdisk", "romfs", "disk")]
         spans += [table["regions"]["VECTORS"], table["regions"]["CODE"]]
         used.append([(span["start"], span["start"] + span["size"]) for span in spans])
