@@ -632,3 +632,12 @@ def test_each_command_has_its_keys():
     """Those of `--json` are a promise, also of a command whose tests print text only."""
     text = (Path(addons.__file__).parents[1] / "commands/keys.toml").read_text()
     assert set(discover()) <= set(tomllib.loads(text)["commands"])
+
+
+@pytest.mark.parametrize("command", ["boards", "decode", "deploy", "doctor", "flash", "qemu"])
+def test_commands_that_compute_nothing_start_without_litert(command):
+    """The wheel does not need it, and `ethosu doctor` has to say that it is missing."""
+    code = "import sys; sys.modules['ai_edge_litert'] = None; from ethosu_tools import cli\n"
+    code += f"print(cli.command_module({command!r}).__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0 and command in done.stdout, done.stderr

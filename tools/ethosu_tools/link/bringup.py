@@ -23,7 +23,7 @@ from ..base.errors import (
 from ..boards import targets
 from ..boards.facts import BoardFacts
 from ..compile import vela
-from ..model import ModelFile, make_model
+from ..model import ModelFile
 from ..model.tflite.metadata import put
 from ..sim import selftest
 from .board import Board
@@ -233,6 +233,8 @@ def _memory(bench: Bench) -> str:
 
 
 def _selftest(bench: Bench) -> str:
+    from ..model import make_model  # needs LiteRT, which `ethosu doctor` reports as missing
+
     source = ModelFile(make_model.small_cnn(), name="small_cnn.tflite")
     compiled = vela.compiled(source, bench.npu).file
     data = put(compiled.data, {selftest.NAME: selftest.make(source)})
