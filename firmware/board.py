@@ -226,7 +226,7 @@ def constants(board: BoardFacts, source: str) -> str:
     """Return mpconfigboard.h."""
     names, uart = board.micropython, board.uart
     macros = {
-        "BOARD_NAME": quoted(names.board.format(variant=board.name.partition("-")[2])),
+        "BOARD_NAME": quoted(names.board.format(variant=files.variant_of(board.name))),
         "BOARD_MCU_NAME": quoted(names.mcu),
         "BOARD_PLATFORM": quoted(names.platform),
         "BOARD_CLOCK_HZ": f"{board.clock_mhz * 1_000_000}u",
@@ -303,7 +303,7 @@ def make(name: str, folder: Path, out: Path) -> None:
     if name not in known:
         has = "no variants" if known == [folder_name] else "variants"
         raise ValueError(f"{folder_name} has {has}: choose {' or '.join(known)}")
-    board = facts.of_table(name, files.choose(table, name.partition("-")[2]))
+    board = facts.of_table(name, files.choose(table, name))
     write(out / "board.mk", makefile(board, source, folder))
     write(out / "mpconfigboard.h", constants(board, source))
     write(out / "board_table.c", board_table(board, source))
@@ -313,7 +313,7 @@ def make(name: str, folder: Path, out: Path) -> None:
 def every() -> list[BoardFacts]:
     """List all boards."""
     return [
-        facts.of_table(name, files.choose(table, name.partition("-")[2]))
+        facts.of_table(name, files.choose(table, name))
         for path in files.files(ROOT)
         for table in [files.read(ROOT, path)]
         for name in files.variants(path.parent.name, table)

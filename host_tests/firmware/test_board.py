@@ -175,5 +175,5 @@ def test_entries_of_a_board_override_those_of_its_chip(tmp_path):
     table = files.read(tmp_path, board)
     assert (table["clock"], table["uart"]) == (1, {"irq": 4, "base": 2})
     assert files.variants("B", table) == ["B-one"]
-    assert files.choose(table, "one")["clock"] == 3
+    assert files.choose(table, "BOARD-one")["clock"] == 3
     assert tomllib.loads(board.read_text())["uart"] == {"irq": 4}  # the file is unchanged

@@ -4,15 +4,14 @@
 python -m host_tests.tree.budgets    today's lines, in the form of rooms.toml and addons.toml
 """
 
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .rooms import REPO, table
 from .test_places import tracked
 
-REPO = Path(__file__).resolve().parents[2]
 TESTS = "host_tests"
 # The room of files that are in no other.
 REST = "."
@@ -23,25 +22,21 @@ Lines = list[int]
 
 def _addons() -> dict[str, Any]:
     """Return the rows of the add-ons that are there."""
-    rows = _toml("addons.toml").items()
+    rows = table("addons.toml").items()
     return {
         name: row for name, row in rows if any((REPO / path).exists() for path in row["folders"])
     }
 
 
-def _toml(name: str) -> dict[str, Any]:
-    return tomllib.loads((REPO / TESTS / "tree" / name).read_text())
-
-
 def budgets() -> dict[str, Lines]:
     """Return the lines of sources and of tests that each room, and each add-on, may have."""
     addons = {name: row["lines"] for name, row in _addons().items()}
-    return {**_toml("rooms.toml")["budgets"], **addons}
+    return {**table("rooms.toml")["budgets"], **addons}
 
 
 def folders() -> dict[str, list[str]]:
     """Return the folders of each room; the tests of a room PATH are in host_tests/PATH."""
-    own = {room: [room, f"{TESTS}/{room}"] for room in _toml("rooms.toml")["budgets"]}
+    own = {room: [room, f"{TESTS}/{room}"] for room in table("rooms.toml")["budgets"]}
     return {**own, **{name: row["folders"] for name, row in _addons().items()}}
 
 

@@ -3,14 +3,22 @@
 
 import re
 import subprocess
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
+from typing import Any
 
+REPO = Path(__file__).resolve().parents[2]
 Graph = Mapping[str, Mapping[str, Set[str]]]
 _LINE = re.compile(r"(?P<object>.+?\.o):\s*[0-9a-f]* (?P<kind>\w) (?P<name>\S+)")
 # Symbols that an object gives to others; weak ones give way to others.
 _GIVEN, _WEAK, _TAKEN = "TDBRSGCiV", "W", "Uw"
+
+
+def table(name: str) -> dict[str, Any]:
+    """Read rooms.toml or addons.toml."""
+    return tomllib.loads((REPO / "host_tests/tree" / name).read_text())
 
 
 def calls(root: Path, room: Path, tool: str = "nm") -> Graph:

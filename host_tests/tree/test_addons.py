@@ -10,15 +10,14 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-REPO = Path(__file__).resolve().parents[2]
-TABLE = Path(__file__).with_name("addons.toml")
-ADDONS: dict[str, dict[str, Any]] = tomllib.loads(TABLE.read_text())
+from .rooms import REPO, table
+
+ADDONS: dict[str, dict[str, Any]] = table("addons.toml")
 PAGE = REPO / "ARCHITECTURE.md"
 # What may name all of them: the list itself, history, and the table that is made from the list.
 EVERYWHERE = {

@@ -2,18 +2,16 @@
 """Tests mirror the sources: the tests of PATH are in host_tests/PATH."""
 
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
 
+from .rooms import table
+
 SOURCES = {".c", ".h", ".py", ".sh"}
 # A folder below a room of rooms.toml shares the room's tests, unless it has its own.
-ROOMS = [
-    room["path"]
-    for room in tomllib.loads((Path(__file__).parent / "rooms.toml").read_text())["rooms"].values()
-]
-ADDONS = tomllib.loads((Path(__file__).parent / "addons.toml").read_text())
+ROOMS = [room["path"] for room in table("rooms.toml")["rooms"].values()]
+ADDONS = table("addons.toml")
 # Other folders of sources that share the tests of another folder.
 TESTED_IN = {
     "firmware/modules": "firmware",

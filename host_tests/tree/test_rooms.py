@@ -3,18 +3,17 @@
 
 import re
 import shutil
-import tomllib
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from . import rooms
+from .rooms import REPO
 from .test_places import ADDONS, tracked
 
-REPO = Path(__file__).resolve().parents[2]
 # That of an add-on may be gone.
-_TABLE = tomllib.loads((REPO / "host_tests/tree/rooms.toml").read_text())
+_TABLE = rooms.table("rooms.toml")
 ROOMS = {
     name: room
     for name, room in _TABLE["rooms"].items()

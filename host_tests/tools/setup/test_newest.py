@@ -19,10 +19,11 @@ from ethosu_tools.base import paths
 from host_tests.kit import sharing
 from host_tests.kit.sharing import REPO
 from host_tests.tools.qemu_plugin import releases
+from host_tests.tree import rooms
 
 newest = sharing.script(REPO / "tools/setup/newest.py")
 TABLE = tomllib.loads((REPO / "tools/setup/newest.toml").read_text())
-ADDONS = tomllib.loads((REPO / "host_tests/tree/addons.toml").read_text())
+ADDONS = rooms.table("addons.toml")
 FOLDERS = [folder for addon in ADDONS.values() for folder in addon["folders"]]
 EXACT = {name: pin[2:] for name, pin in newest.pins().items() if pin.startswith("==")}
 

@@ -110,7 +110,7 @@ def table(name: str) -> dict[str, Any]:
     if name not in known:
         folder = [each for each in known if each.partition("-")[0] == name.partition("-")[0]]
         raise unknown("board", name, folder or list(known))
-    return files.choose(_table(known[name]), name.partition("-")[2])
+    return files.choose(_table(known[name]), name)
 
 
 def unknown(what: str, name: str, known: Sequence[str]) -> InputError:

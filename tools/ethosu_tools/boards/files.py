@@ -39,8 +39,14 @@ def variants(name: str, table: dict[str, Any]) -> list[str]:
     return [f"{name}-{variant}" for variant in table.get("variants", ())] or [name]
 
 
-def choose(table: dict[str, Any], variant: str) -> dict[str, Any]:
-    """Merge the entries of one variant over the table."""
+def variant_of(name: str) -> str:
+    """Return the variant of a board, or "" if it has none."""
+    return name.partition("-")[2]
+
+
+def choose(table: dict[str, Any], name: str) -> dict[str, Any]:
+    """Merge the entries of the variant of a board, FOLDER-VARIANT or FOLDER, over the table."""
+    variant = variant_of(name)
     return over(table, table["variants"][variant]) if variant else table
 
 
