@@ -91,7 +91,7 @@ test: $(STAMPS)/debian ## Run all tests except the larger sweeps and those of th
 check: $(STAMPS)/debian ## Build, check style, run all tests except the larger sweeps
 	@$(SUBMAKE) $(TESTED) $(CHECKED) lint
 	$(call say,tests)
-	@$(PYTEST) -m "not slow" $(TESTS)
+	@$(PYTEST) $(TESTS)
 
 sweeps: $(STAMPS)/debian ## Run the larger sweeps, which `make test` omits
 	@$(SUBMAKE) $(SWEPT)
@@ -101,7 +101,7 @@ sweeps: $(STAMPS)/debian ## Run the larger sweeps, which `make test` omits
 test-all: $(STAMPS)/debian ## Run all tests, including the larger sweeps
 	@$(SUBMAKE) $(SWEPT)
 	$(call say,all tests)
-	@$(PYTEST) $(TESTS)
+	@$(PYTEST) -m "" $(TESTS)
 
 $(AREA_NAMES:%=test-%): test-%: setup
 	@$(SUBMAKE) $(sort $(foreach row,$(filter %/$*,$(foreach row,$(FOLDERS),$(call field,1,$(row)))),$(call needs,$(row))))

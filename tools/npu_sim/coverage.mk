@@ -14,7 +14,7 @@ export ETHOSU_SIM_LIBRARY := $(ROOT)/build/sim_host/coverage/libethosu_sim.so
 .PHONY: coverage library
 coverage: library
 	rm -f $(BUILD)/*/*.gcda
-	cd $(ROOT) && $(PYTHON) -m pytest -q -m "not slow" host_tests/tools/npu_sim
+	cd $(ROOT) && $(PYTHON) -m pytest -q host_tests/tools/npu_sim
 	cd $(ROOT) && $(PYTHON) -m host_tests.conformance.generator --here --count $$(($(COUNT) / 2))
 	cd $(ROOT) && $(PYTHON) -m host_tests.conformance.generator --here --count $$(($(COUNT) / 2)) --family u85
 	cd $(BUILD) && gcov --source-prefix $(ROOT) --relative-only */*.gcda | \
