@@ -23,6 +23,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -232,11 +233,8 @@ def main() -> None:
         return
     options.tree = [path.resolve() for path in options.tree or [REPO]]
     work = Work(options)
-    threads = [threading.Thread(target=work.run, args=[tree]) for tree in options.tree]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(options.tree)) as pool:
+        list(pool.map(work.run, options.tree))  # which raises what a tree raised
     print(table(work.done))
 
 
