@@ -59,7 +59,7 @@ field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # All boards, as NAME:flash+qemu, the default one first.
 ifndef BOARD_ROWS
 # In a new system there is no Python before the packages are installed.
-export BOARD_ROWS := $(shell ! command -v python3 >/dev/null || python3 firmware/board.py list)
+export BOARD_ROWS := $(shell ! command -v python3 >/dev/null || python3 firmware/make/board.py list)
 endif
 BOARD_DEFAULT := $(call field,1,$(firstword $(BOARD_ROWS)))
 boards_with = $(foreach row,$(BOARD_ROWS),$(if $(findstring $(1),$(call field,2,$(row))),$(call field,1,$(row))))

@@ -68,9 +68,9 @@ typedef long mp_off_t;
 #define MICROPY_EPOCH_IS_1970 (1)
 #define MICROPY_PY_TIME_GMTIME_LOCALTIME_MKTIME (1)
 #define MICROPY_PY_TIME_TIME_TIME_NS (1)
-#define MICROPY_PY_TIME_INCLUDEFILE "firmware/modtime.c"
+#define MICROPY_PY_TIME_INCLUDEFILE "firmware/port/modtime.c"
 #define MICROPY_PY_MACHINE (1)
-#define MICROPY_PY_MACHINE_INCLUDEFILE "firmware/modmachine.c"
+#define MICROPY_PY_MACHINE_INCLUDEFILE "firmware/port/modmachine.c"
 #define MICROPY_PY_MACHINE_RESET (1)
 #define MICROPY_PY_MACHINE_BARE_METAL_FUNCS (1)
 #define MICROPY_PY_MACHINE_DISABLE_IRQ_ENABLE_IRQ (1)

@@ -21,7 +21,7 @@ bool board_npu_power(const struct ethosu_npu *npu, bool on)
 
 /**
  * This chip's ROM file system is in RAM. In flash, it needs an erase_unit and functions erase() and
- * write() here; for read-only memory, omit all three. See firmware/nvm.h.
+ * write() here; for read-only memory, omit all three. See firmware/include/nvm.h.
  */
 const struct nvm board_nvm = {.write = nvm_write_plain};
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests the output of firmware/board.py for a board.toml, and errors for a wrong one."""
+"""Tests the output of firmware/make/board.py for a board.toml, and errors for a wrong one."""
 
 import re
 import subprocess
@@ -60,7 +60,7 @@ DATA = { start = 0x20000000, size = 0x1000, section = "own", takes = "*(.own)", 
 
 @pytest.fixture
 def program(repo):
-    return sharing.script(repo / "firmware/board.py")
+    return sharing.script(repo / "firmware/make/board.py")
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_the_table_compiles_to_what_the_file_says(repo, made):
     subprocess.run(
         ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mfloat-abi=hard", "-Wall", "-Werror"]
         + ["-nostdlib", "-Wl,-e0", made / "board_table.c", made / "hooks.c", "-o", image]
-        + [f"-I{folder}" for folder in (made, module, firmware, firmware / "drivers")],
+        + [f"-I{folder}" for folder in (made, module, firmware / "include", firmware / "drivers")],
         check=True,
     )
     found = firmware_image.Image(image)
@@ -159,7 +159,7 @@ def test_unchanged_files_are_not_rewritten(program, made, tmp_path):
 def test_an_invalid_file_is_one_error(repo, tmp_path, old, new, said):
     (tmp_path / "B").mkdir()
     (tmp_path / "B/board.toml").write_text(TOML.replace(old, new))
-    command = [sys.executable, repo / "firmware/board.py", "make", "B-fast", tmp_path / "B"]
+    command = [sys.executable, repo / "firmware/make/board.py", "make", "B-fast", tmp_path / "B"]
     done = subprocess.run([*command, tmp_path / "out"], capture_output=True, text=True)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1 and "B-fast: " in done.stderr and said in done.stderr

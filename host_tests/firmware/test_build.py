@@ -39,7 +39,7 @@ def test_two_builds_make_mpy_cross_once(repo, tmp_path):
     (tmp_path / "mpy-cross/Makefile").write_text(
         "$(BUILD)/$(PROG):\n\tmkdir $(BUILD)/busy && sleep 0.5 && touch $@ && rmdir $(BUILD)/busy\n"
     )
-    command = ["make", "-f", repo / "firmware/mpy_cross.mk", target]
+    command = ["make", "-f", repo / "firmware/make/mpy_cross.mk", target]
     command += [f"MPY_CROSS={target}", f"MICROPYTHON_TREE={tmp_path}"]
     both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     errors = [each.communicate()[1] for each in both]
@@ -49,10 +49,10 @@ def test_two_builds_make_mpy_cross_once(repo, tmp_path):
 # make prints the commands that it runs, so nothing if all is up to date.
 _MADE_WITH_THE_COMPILER = """\
 ROOT := {root}
-include {repo}/firmware/releases.mk
+include {repo}/firmware/make/releases.mk
 $(notdir $(MICROPYTHON_TREE)).made: $(MPY_CROSS)
 \tcp $< $@
-include {repo}/firmware/mpy_cross.mk
+include {repo}/firmware/make/mpy_cross.mk
 """
 
 
@@ -98,12 +98,13 @@ def test_a_new_compiler_compiles_the_frozen_code_again():
 
 def test_a_type_too_small_for_the_interrupts_does_not_compile(repo, tmp_path):
     """Arm's ABI stores an enum of small values in 8 bits; that is too small, and an error."""
-    sources = {name: (repo / "firmware" / name).read_text() for name in ("irq.c", "cpu.h")}
+    paths = (repo / "firmware" / name for name in ("time/irq.c", "include/cpu.h"))
+    sources = {path.name: path.read_text() for path in paths}
     line = re.search(r"^.*DeviceLast_IRQn.*\n", sources["cpu.h"], re.MULTILINE)[0]
     sources["mpconfigboard.h"] = (repo / "firmware/common/mpconfigboard.h").read_text()
     cmsis = sharing.micropython("--cmsis")
     command = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb"]
-    command += ["-fsyntax-only", f"-I{repo / 'firmware'}", "-isystem", cmsis, "irq.c"]
+    command += ["-fsyntax-only", f"-I{repo / 'firmware/include'}", "-isystem", cmsis, "irq.c"]
     for cpu, words in ((sources["cpu.h"], ""), (sources["cpu.h"].replace(line, ""), "fewer bits")):
         for name, text in (sources | {"cpu.h": cpu}).items():
             (tmp_path / name).write_text(text)

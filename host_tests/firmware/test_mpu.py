@@ -30,10 +30,10 @@ Memory = tuple[int, int, int, int]
 
 @pytest.fixture(scope="module")
 def program(repo, tmp_path_factory) -> Path:
-    """Compile firmware/mpu.c for this machine, with variables as registers."""
+    """Compile firmware/cortex_m/mpu.c for this machine, with variables as registers."""
     program = tmp_path_factory.mktemp("mpu") / "mpu"
     cmsis = sharing.micropython("--cmsis")
-    folders = ("firmware", "firmware/common", "modules/ethosu/driver/include")
+    folders = ("firmware/include", "firmware/common", "modules/ethosu/driver/include")
     sharing.run([
         *("gcc", "-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror"),
         *("-fsanitize=undefined,address", "-fno-sanitize-recover=all"),

@@ -44,7 +44,7 @@ def check(tmp_path: Path, headers: str = "", start: str = "", text: str = TEXT) 
     command = ["arm-none-eabi-gcc", "-nostdlib", f"-Wl,-T,{tmp_path / 'a.ld'},-Map={link_map}"]
     command += ["-Wl,-z,max-page-size=4096", tmp_path / "a.s", "-o", image]
     sharing.run(command)
-    program = sharing.REPO / "firmware/segments.py"
+    program = sharing.REPO / "firmware/make/segments.py"
     done = subprocess.run(
         ["python3", program, image, link_map], capture_output=True, text=True, check=False
     )

@@ -32,7 +32,7 @@ def make_tree(tree: Path, text: str = header(VERSION)) -> Path:
 @pytest.fixture
 def source(repo, tmp_path, monkeypatch) -> ModuleType:
     """Load the fetching script, with an empty build folder and without network access."""
-    module = sharing.script(repo / "firmware/fetch_micropython.py")
+    module = sharing.script(repo / "firmware/make/fetch_micropython.py")
     monkeypatch.delenv("MICROPYTHON_DIR", raising=False)
     monkeypatch.setattr(module, "BUILD", tmp_path / "build")
     monkeypatch.setattr(module, "SOURCES", ())
@@ -233,7 +233,7 @@ def test_each_replaced_function_is_among_them(repo):
         *re.findall(r"-D([a-z_]+)=[a-z_]+", made),
         *re.search(r"addprefix \$\(ETHOSU_WRAP\),([\w ]+)\)", module)[1].split(),
     }
-    for header in ("disk_guard.h", "poll.h"):
+    for header in ("storage/disk_guard.h", "port/poll.h"):
         text = (repo / "firmware" / header).read_text()
         replaced |= set(re.findall(r"^#define (?:lfs2_)?([a-z_]+)", text, re.M))
     known = " ".join(name for names in RELIES_ON.values() for name in names)

@@ -75,7 +75,7 @@ def stamp(file: Path) -> tuple[int, ...]:
 @functools.cache
 def micropython(*options: str) -> Path:
     """Return the firmware's MicroPython source; with `--cmsis`, Arm's headers."""
-    return Path(run(["python3", REPO / "firmware/fetch_micropython.py", *options]).strip())
+    return Path(run(["python3", REPO / "firmware/make/fetch_micropython.py", *options]).strip())
 
 
 def script(path: Path) -> ModuleType:

@@ -42,7 +42,7 @@ def copy(repo, tmp_path_factory) -> Path:
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in _COPIED:
         shutil.copytree(repo / name, tree / name, ignore=ignored)
-    (tree / "firmware/segments.py").write_text("")  # these images have no segments
+    (tree / "firmware/make/segments.py").write_text("")  # these images have no segments
     (tree / "build").mkdir()
     for name in _BUILT:
         if (repo / "build" / name).exists():

@@ -14,8 +14,6 @@ ROOMS = [room["path"] for room in table("rooms.toml")["rooms"].values()]
 ADDONS = table("addons.toml")
 # Other folders of sources that share the tests of another folder.
 TESTED_IN = {
-    "firmware/modules": "firmware",
-    "modules/ethosu/binding/python": "modules/ethosu/binding",
     "modules/ethosu/ports/qemu": "modules/ethosu",
     "modules/ethosu/ports/qemu/older": "modules/ethosu",
     "modules/ethosu/ports/unix": "modules/ethosu",

@@ -90,8 +90,8 @@ ROOMS = (
         first=("test_npu.py", "test_dma.py", "test_console.py"),
     ),
     Room(
-        "firmware", 4, ("firmware/*.c", "*/drivers/*.c"), "firmware",
-        ("host_tests/firmware", "host_tests/*/drivers"),
+        "firmware", 4, ("firmware/*/*.c",), "firmware",
+        ("host_tests/firmware", "host_tests/*/drivers"), but=("/emulator/", "/template/"),
         first=("drivers/test_dma.py", "test_files.py", "test_python.py"),
     ),
     Room(

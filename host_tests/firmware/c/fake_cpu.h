@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Replaces firmware/cpu.h on a host, with the same include guard: no cache, no barrier. */
+/** Replaces firmware/include/cpu.h on a host, with the same include guard: no cache, no barrier. */
 #ifndef FIRMWARE_CPU_H
 #define FIRMWARE_CPU_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * mpu NUMBER [START END CACHE CPU]... [ADDRESS [REGISTERS]]: run firmware/mpu.c with an MPU of
+ * mpu NUMBER [START END CACHE CPU]... [ADDRESS [REGISTERS]]: run firmware/cortex_m/mpu.c with an MPU of
  * NUMBER regions and a board with these memories, named m0, m1 and so on. At ADDRESS the CPU may
  * write even if the memory is read-only, or, with REGISTERS, accesses registers (1), or after those
  * the memory again (0). Prints the error message, or the registers of each region.
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../../firmware/cpu.h"
+#include "../../../firmware/include/cpu.h"
 
 #define MEMORIES_MAX 32
 
@@ -37,7 +37,7 @@ static int enabled = 1;
 #define __DSB() ((void)0)
 #define __ISB() ((void)0)
 
-#include "../../../firmware/mpu.c"
+#include "../../../firmware/cortex_m/mpu.c"
 
 static struct ethosu_memory memories[MEMORIES_MAX];
 const struct ethosu_board ethosu_board = {.memories = memories, .memory_count = MEMORIES_MAX};

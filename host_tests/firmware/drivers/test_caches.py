@@ -116,7 +116,7 @@ def _build(
             sources[macro] = sharing.folder_with(name, text.replace(*changes[name])) / name
     module = repo / "modules/ethosu"
     folders = (here, repo / "firmware/drivers", module, module / "driver/include")
-    folders += (repo / "firmware", repo / "tools/npu_sim")
+    folders += (repo / "firmware/include", repo / "tools/npu_sim")
     cache = sorted((repo / "tools/npu_sim/coherence").glob("*.c"))
     return sharing.program(
         "caches",

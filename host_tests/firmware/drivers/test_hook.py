@@ -67,7 +67,7 @@ def test_each_function_of_a_vendor_s_library_wins(tmp_path):
     sharing.run(["arm-none-eabi-ar", "rcs", tmp_path / "libown.a", own])
     done = sharing.try_make(
         *("firmware", "BOARD=MPS3_AN547", f"LIBS={tmp_path}/libown.a", "V=1", "--dry-run"),
-        *("-W", "sections.ld"),
+        *("-W", "cortex_m/sections.ld"),
     )
     (command,) = re.findall(r"^(arm-none-eabi-gcc .* -o )\S+(.*libown\.a.*)$", done.stdout, re.M)
     words = f"{command[0]}{tmp_path}/image{command[1]}".split()

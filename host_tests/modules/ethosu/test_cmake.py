@@ -93,8 +93,8 @@ def test_all_objects_are_built(repo, tmp_path):
     """All objects compile with the firmware's configuration, whose list of names they need."""
     sharing.make("firmware")
     built = repo / "build/firmware/MPS3_AN547"
-    firmware = repo / "firmware"
-    paths = [built / "common", built / "board", firmware, repo, sharing.micropython()]
+    firmware = (repo / "firmware", repo / "firmware/include", repo / "firmware/port")
+    paths = [built / "common", built / "board", *firmware, repo, sharing.micropython()]
     flags = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard", "-Wall", "-Werror", "-std=gnu11"]
     flags += [*(f"-I{path}" for path in paths), "-isystem", sharing.micropython("--cmsis")]
     done = configure(tmp_path, f"CMAKE_C_FLAGS={' '.join(map(str, flags))}")

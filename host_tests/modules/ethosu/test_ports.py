@@ -111,7 +111,7 @@ def module(repo):
 @pytest.fixture(scope="module")
 def micropython(repo):
     """Return MicroPython's source, as used by the firmware."""
-    fetch = ["python3", repo / "firmware/fetch_micropython.py"]
+    fetch = ["python3", repo / "firmware/make/fetch_micropython.py"]
     done = subprocess.run(fetch, check=True, capture_output=True, text=True)
     return Path(done.stdout.strip())
 
@@ -141,11 +141,11 @@ def header(folder, options):
 
 def binding_flags(repo, micropython, folder, options=FLOATS):
     """Return include paths of the Python module, including the firmware's list of names."""
-    board = repo / "build/firmware/MPS3_AN547/board"
-    paths = (repo / "build/firmware/MPS3_AN547/common", board, repo / "firmware", repo, micropython)
+    board, firmware = repo / "build/firmware/MPS3_AN547", repo / "firmware"
+    folders = (board / "common", board / "board", firmware / "include", firmware / "port")
     return [
         f'-DMP_CONFIGFILE="{header(folder, options)}"',
-        *(f"-I{path}" for path in (*paths, folder)),
+        *(f"-I{path}" for path in (*folders, repo, micropython, folder)),
         *("-isystem", sharing.micropython("--cmsis")),
     ]
 

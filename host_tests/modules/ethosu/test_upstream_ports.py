@@ -17,7 +17,7 @@ from host_tests.kit import pages, sharing
 
 pytestmark = pytest.mark.slow
 
-FETCH = "$(python3 firmware/fetch_micropython.py)"
+FETCH = "$(python3 firmware/make/fetch_micropython.py)"
 # The examples omit this, because Debian's source package of MicroPython lacks it.
 LEFT_OUT = ("lib/berkeley-db-1.xx", "lib/libffi", "lib/mbedtls", "lib/micropython-lib")
 ADDRESS = "https://github.com/micropython/micropython.git"
@@ -202,7 +202,7 @@ def test_a_manifest_of_the_newest_source_can_name_the_module(repo, newest, folde
 
 def test_the_examples_omit_exactly_what_the_source_lacks(repo):
     """If the source has what the examples and the page omit, they should no longer omit it."""
-    fetch = ["python3", repo / "firmware/fetch_micropython.py"]
+    fetch = ["python3", repo / "firmware/make/fetch_micropython.py"]
     tree = sharing.run(fetch).strip()
     there = [name for name in LEFT_OUT if list((repo / tree / name).glob("*"))]
     assert there == [], f"{tree} has {there}, which Debian's source package lacks"

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "firmware"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "firmware/make"))
 from board import HEAD, array, every, initialiser, memory, npu, number, quoted, write
 from ethosu_tools.boards.facts import BoardFacts, Native
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The entries of a board.toml and their types; boards/README.md explains each.
 
-firmware/board.py and the tools both read boards with this module. The emulator has numbers of its
-own, from the chips' manuals: tools/qemu_plugin/boards.
+firmware/make/board.py and the tools both read boards with this module. The emulator has numbers of
+its own, from the chips' manuals: tools/qemu_plugin/boards.
 """
 
 import re

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reads board.toml and the chip.toml under it: all that firmware and tools know about a board.
 
-firmware/board.py uses it with the system's Python, so it needs nothing but the standard library.
+firmware/make/board.py uses it with the system's Python, so it needs only the standard library.
 """
 
 import tomllib

@@ -3,8 +3,8 @@
 
 Each row of _PATTERNS pairs a form of message with the function that parses it. Driver messages are
 defined in modules/ethosu/driver/include/ethosu_errors.def, runtime messages in
-modules/ethosu/runtime/tflite/operators.c, fault reports in firmware/fault.c, messages of other
-runtimes in answers/messages.py and answers/logs.toml.
+modules/ethosu/runtime/tflite/operators.c, fault reports in firmware/cortex_m/fault.c, messages of
+other runtimes in answers/messages.py and answers/logs.toml.
 """
 
 from __future__ import annotations

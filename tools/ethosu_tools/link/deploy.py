@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Adds files to a board's ROM file system, and checks them.
 
-Firmware of this project keeps the old image until the new one is complete (firmware/romfs.c), so an
-interrupted deploy leaves one of the two. With other firmware, or if the partition is too small for
-both, the new image overwrites the old one.
+The project's firmware keeps the old image until the new one is complete (its storage/romfs.c), so
+an interrupted deploy leaves one of the two. With other firmware, or if the partition is too small
+for both, the new image overwrites the old one.
 
 Parts of the new image that an interrupted deploy has already written are not sent again.
 """

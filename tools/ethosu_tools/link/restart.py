@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Recognises a board's restart by the firmware's fault report and MicroPython's banner.
 
-firmware/fault.c prints the report; the banner is that of MicroPython's shared/runtime/pyexec.c.
+firmware/cortex_m/fault.c prints the report; the banner is that of MicroPython's
+shared/runtime/pyexec.c.
 """
 
 import re

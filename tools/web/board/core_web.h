@@ -68,7 +68,7 @@ static inline void NVIC_SetPriority(IRQn_Type irq, uint32_t priority)
     (void)priority;
 }
 
-/** The counter of this core does not interrupt by itself; see firmware/counter.h. */
+/** The counter of this core does not interrupt by itself; see firmware/include/counter.h. */
 #define COUNTER_LONGEST_MS UINT32_MAX
 
 /** Registers with the values at the time of the call. */

@@ -50,7 +50,7 @@ def test_the_disk_is_as_large_as_its_memory(machine):
     assert block == 8192 and block * count == 0x00300000 - 0x00280000
 
 
-# A new image waiting to be moved, and its record in the last page: firmware/romfs.c.
+# A new image waiting to be moved, and its record in the last page: firmware/storage/romfs.c.
 WAITS = """
 def program(address, data):
     isp(0x22, address)

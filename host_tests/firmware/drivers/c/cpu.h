@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Replaces firmware/cpu.h: the core registers that a board's DMA code reads. */
+/** Replaces firmware/include/cpu.h: the core registers that a board's DMA code reads. */
 #ifndef FIRMWARE_CPU_H
 #define FIRMWARE_CPU_H
 

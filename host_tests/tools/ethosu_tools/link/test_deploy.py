@@ -171,7 +171,7 @@ def test_an_interrupted_deploy_is_resumed(board, monkeypatch):
 def test_cut_in_the_last_step_leaves_the_old_files_or_the_new(board, words, moved):
     """A cut in the last step, after any word of record or image, leaves old or new files."""
     image = romfs.build(NEW)
-    start = board.romfs.size - len(image) & -256  # a chunk of firmware/nvm.h
+    start = board.romfs.size - len(image) & -256  # a chunk of firmware/include/nvm.h
     magic = 0x45564F4D
     record = struct.pack("<3I", magic, start, len(image))
     record += struct.pack("<I", zlib.crc32(record))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * The counter behind clock.c: it counts on its own, and interrupts when asked to. Implemented by
- * systick.c, or by the file of another core.
+ * cortex_m/systick.c, or by the file of another core.
  */
 #ifndef FIRMWARE_COUNTER_H
 #define FIRMWARE_COUNTER_H

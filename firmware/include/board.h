@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * Functions that each board implements. All are required; a board that omits
- * one fails to link. Data is in its board.toml, from which firmware/board.py
+ * one fails to link. Data is in its board.toml, from which firmware/make/board.py
  * makes mpconfigboard.h, memory.ld, and the table of
  * modules/ethosu/driver/include/ethosu_board.h.
  */

@@ -11,7 +11,7 @@ endif
 
 BOARD_MEMORY ?= $(BOARD_MADE)/memory.ld
 
-CORE_SRC = arithmetic.c collect.c fault.c memset.c mpu.c startup.c systick.c
+CORE_SRC = $(addprefix cortex_m/, arithmetic.c collect.c fault.c memset.c mpu.c startup.c systick.c)
 # MicroPython's own functions instead of the C library's, whose wrappers set errno, and whose results
 # differ between releases. exp(), log() and pow() are the C library's, which are more exact.
 CORE_SHARED_SRC = $(addprefix lib/libm_dbl/, __cos.c __expo2.c __rem_pio2.c __rem_pio2_large.c __sin.c \
@@ -25,7 +25,7 @@ CORE_CFLAGS = $(CPU_FLAGS) -isystem $(CMSIS) -fpermitted-flt-eval-methods=c11 \
 
 # nmagic: there are no pages, which segments.py checks. Binutils 2.44 aligns segments to 64 KB, so that
 # the file's headers would share a page with a section of RAM, and be loaded with it.
-LDFLAGS += $(CPU_FLAGS) --specs=nano.specs -nostartfiles -L$(ROOT)/firmware -T$(BOARD_MEMORY) \
+LDFLAGS += $(CPU_FLAGS) --specs=nano.specs -nostartfiles -L$(ROOT)/firmware/cortex_m -T$(BOARD_MEMORY) \
 	-Wl,--nmagic -Wl,--gc-sections -Wl,-Map=$(@:.elf=.map) -Wl,--fatal-warnings
 
 # With -O2 the compiler aligns each string to a word. Nothing reads these strings by words: none is
@@ -41,11 +41,11 @@ DEFAULTS_OBJ = $(filter $(addprefix %/ethosu/,$(ETHOSU_DEFAULTS:.c=.o)),$(OBJ))
 
 .SECONDEXPANSION:
 # LINK_TOO: an object and options of a test, which links the same objects to an image of its own.
-$(OUT)/firmware.elf $(LINKED_TOO): $$(OBJ) $$(OBJ_LIST) $(BOARD_MEMORY) sections.ld segments.py $(HOOKS) $(LIBS)
+$(OUT)/firmware.elf $(LINKED_TOO): $$(OBJ) $$(OBJ_LIST) $(BOARD_MEMORY) cortex_m/sections.ld make/segments.py $(HOOKS) $(LIBS)
 	$(ECHO) "LINK $@"
 	$(Q)mkdir -p $(dir $(DEFAULTS)) && $(RM) -f $(DEFAULTS) && $(AR) rcsD $(DEFAULTS) $(DEFAULTS_OBJ)
 	$(Q)$(CC) $(LDFLAGS) -o $@.new $(HOOKS) $(filter-out $(DEFAULTS_OBJ),$(OBJ)) $(LINK_TOO) $(LIBS) $(DEFAULTS) -lm
-	$(Q)python3 segments.py $@.new $(@:.elf=.map) && mv $@.new $@
+	$(Q)python3 make/segments.py $@.new $(@:.elf=.map) && mv $@.new $@
 
 # For tools that flash: the bytes from the address on at which VECTORS begins. board.toml says `bin`
 # if VECTORS and CODE are in one memory; else this would be mostly the gap between them.

@@ -173,7 +173,7 @@ static bool replay_journal(void)
 }
 
 #ifdef BOARD_EMULATED_ROMFS
-#include "emulator/emulator.h"
+#include "emulator.h"
 
 /** Find the image of a flash chip without a driver, which the emulator maps. */
 static bool find_emulated(void)

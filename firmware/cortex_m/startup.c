@@ -15,7 +15,7 @@
 #include "cpu.h"
 #include "ethosu_memory.h"
 #ifdef BOARD_EMULATED_ROMFS
-#include "emulator/emulator.h"
+#include "emulator.h"
 #endif
 #include "mpu.h"
 

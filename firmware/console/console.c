@@ -11,7 +11,7 @@
 #include "shared/runtime/interrupt_char.h"
 
 #ifdef FIRMWARE_EMULATOR
-#include "emulator/emulator.h"
+#include "emulator.h"
 #endif
 
 static const struct console_port *const ports[] = {

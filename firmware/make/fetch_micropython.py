@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PINS = ROOT / "firmware" / "micropython.toml"
 BUILD = ROOT / "build" / "micropython"
 GIT_ADDRESS = "https://github.com/micropython/micropython.git"

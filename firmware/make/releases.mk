@@ -14,7 +14,7 @@ $(error MICROPYTHON_VERSION is now MICROPYTHON)
 endif
 MICROPYTHON ?=
 MICROPYTHON_DIR ?=
-fetch = $(shell MICROPYTHON_DIR='$(MICROPYTHON_DIR)' python3 $(ROOT)/firmware/fetch_micropython.py $(1))
+fetch = $(shell MICROPYTHON_DIR='$(MICROPYTHON_DIR)' python3 $(ROOT)/firmware/make/fetch_micropython.py $(1))
 
 # The make that has the lock of firmware/Makefile gets it from the one that waited for it.
 MICROPYTHON_TREE := $(or $(FIRMWARE_LOCKED),$(call fetch,$(MICROPYTHON)))
