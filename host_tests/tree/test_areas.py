@@ -10,10 +10,10 @@ from ethosu_tools import boards
 
 # Files that name other boards than the default one, but do not read their images.
 NAMES_ONLY = {
-    "tools/qemu_plugin/test_arguments.py": "messages of the plugin",
+    "tools/qemu_plugin/start/test_arguments.py": "messages of the plugin",
     "tools/qemu_plugin/test_board_table.py": "the plugin's own table",
     "tools/qemu_plugin/test_corstone_320.py": "the names of all boards",
-    "tools/qemu_plugin/test_gates.py": "programs of its own on these boards",
+    "tools/qemu_plugin/board/test_gates.py": "programs of its own on these boards",
     "tree/test_areas.py": "this file",
     "tree/test_gone.py": "a table that it makes",
 }

@@ -10,8 +10,8 @@ import pytest
 from host_tests.kit import sharing
 from host_tests.kit.firmware_image import Image
 
-from .conftest import start
-from .patch import patched
+from ..conftest import start
+from ..patch import patched
 
 # Values of enum ethosu_cache and enum ethosu_cpu_access.
 WRITE_BACK, WRITE_THROUGH, NONE = range(3)
@@ -38,7 +38,7 @@ def program(repo, tmp_path_factory) -> Path:
         *("gcc", "-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror"),
         *("-fsanitize=undefined,address", "-fno-sanitize-recover=all"),
         *(f"-I{repo / folder}" for folder in folders),
-        *("-isystem", cmsis, "-o", program, repo / "host_tests/firmware/c/mpu.c"),
+        *("-isystem", cmsis, "-o", program, repo / "host_tests/firmware/memory/mpu.c"),
     ])  # fmt: skip
     return program
 

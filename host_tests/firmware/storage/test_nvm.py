@@ -18,7 +18,7 @@ cleared -1
 
 def test_the_driver_forgets_payloads_when_memory_is_written(repo, tmp_path):
     """The driver knows verified payloads by address, so a new one there is verified again."""
-    here, firmware = repo / "host_tests/firmware/c", repo / "firmware"
+    here, firmware = repo / "host_tests/firmware/storage", repo / "firmware"
     sources = [here / "nvm.c", firmware / "nvm.c"]
     paths = ["-include", here / "fake_cpu.h", f"-I{firmware}", *cbuild.INCLUDES]
     archives = cbuild.archives("address", cbuild.DRIVER, cbuild.BOARD, cbuild.SIM)

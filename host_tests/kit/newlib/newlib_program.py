@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Builds a program for Corstone-300 with newlib's semihosting start-up (newlib/program.c)."""
+"""Builds a program for Corstone-300 with newlib's semihosting start-up (program.c)."""
 
 from pathlib import Path
 
 from host_tests.kit import sharing
 
-SOURCES = Path(__file__).parent / "newlib"
+SOURCES = Path(__file__).parent
 FLAGS = "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard --specs=rdimon.specs -O1 -Wall -Wextra -Werror"
 # Exit code after a fault.
 FAULT = 99

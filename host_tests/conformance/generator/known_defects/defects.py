@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Known defects of Vela 5.2, each with a small graph that Vela compiles wrongly (known_defects/).
+"""Known defects of Vela 5.2, each with a small graph in this folder that Vela compiles wrongly.
 
 The generator does not draw these graphs: the function that draws the operator avoids them, at a
 comment with the defect's name. test_defects.py shows for each which registers of the compiled graph
@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from ethosu_tools.model.tflite import describe, parse
 
-from .builder import Value, limits
-from .case import Case, feeds
-from .families import U55_U65, U85
+from ..builder import Value, limits
+from ..case import Case, feeds
+from ..families import U55_U65, U85
 
-_FOLDER = Path(__file__).with_name("known_defects")
+_FOLDER = Path(__file__).parent
 _EMBEDDED = ("--system-config", "Ethos_U55_High_End_Embedded", "--memory-mode", "Shared_Sram")
 _DRAM = ("--system-config", "Ethos_U85_SYS_DRAM_Mid", "--memory-mode")
 

@@ -15,15 +15,15 @@ from ethosu_tools.model.tflite import parse
 
 from host_tests.modules.ethosu.driver import streams
 
-from . import coverage, vela
-from .builder import Builder, UnsuitableError
-from .check import Result, Verdict, reference, simulate
+from .. import coverage, vela
+from ..builder import Builder, UnsuitableError
+from ..check import Result, Verdict, reference, simulate
+from ..draws import Draws
+from ..operators.convolution import weights
+from ..operators.recurrent import _weights as gate
 from .defects import DEFECTS, Constant, Count, Offset, Register
-from .draws import Draws
-from .operators.convolution import weights
-from .operators.recurrent import _weights as gate
 
-HERE = Path(__file__).parent
+GENERATOR = Path(__file__).parents[1]
 # For shifts and whole steps, the parameter is compared, not the payload.
 PARAMETERS = ("OFM_SCALE", "RESIZE_X_STEP", "RESIZE_Y_STEP")
 
@@ -170,13 +170,13 @@ def test_repair_without_rows_changes_nothing():
 
 def test_generator_avoids_each_defect():
     """A comment or an error in the generator names each defect, and no others."""
-    text = "".join(path.read_text() for path in sorted(HERE.rglob("*.py")))
+    text = "".join(path.read_text() for path in sorted(GENERATOR.rglob("*.py")))
     named = set(re.findall(r"Vela defect: ([a-z0-9-]+)", text))
     assert named == {defect.name for defect in DEFECTS}
 
 
 def test_readme_has_each_defect():
-    text = (HERE.parent / "README.md").read_text()
+    text = (GENERATOR.parent / "README.md").read_text()
     known = text[text.index("## Known") :]
     assert re.findall(r"^\| `(.*?)` \| ", known, re.MULTILINE) == [row.name for row in DEFECTS]
 

@@ -13,8 +13,8 @@ import pytest
 from ethosu_tools.sim.oracle import Oracle
 from ethosu_tools.sim.simulation import Simulation
 
-from . import vela
-from .case import of_operator
+from .. import vela
+from ..case import of_operator
 
 KINDS = {
     "EQUAL": "EqualOptions",

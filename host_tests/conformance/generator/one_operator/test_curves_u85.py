@@ -6,8 +6,8 @@ import pytest
 from ethosu_tools.sim.oracle import REFERENCE, Oracle
 from ethosu_tools.sim.simulation import Simulation
 
-from . import vela
-from .case import of_operator
+from .. import vela
+from ..case import of_operator
 
 # At 1/16, -170 is on the border of the outermost segments of LOGISTIC.
 SCALES = (1 / 16, 1 / 4096, 0.0007, 0.0123, 0.031)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from ethosu.vela.tflite.Model import Model
 
-from . import case as cases
-from .check import Verdict, check
+from .. import case as cases
+from ..check import Verdict, check
 
 # Scales whose ratio puts results close to a tie.
 SEEDS = (1_823, 3_143, 4_188)

@@ -11,11 +11,11 @@ import pytest
 from ethosu_tools.sim.oracle import Oracle
 from ethosu_tools.sim.simulation import Simulation
 
-from host_tests.kit import isolated
+from host_tests.kit.process import isolated
 
-from . import case as cases
-from . import coverage, vela
-from .operators import GENERATORS
+from .. import case as cases
+from .. import coverage, vela
+from ..operators import GENERATORS
 
 LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 FUNCTIONS = {3: "TANH", 4: "LOGISTIC"}

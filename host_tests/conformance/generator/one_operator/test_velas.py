@@ -10,15 +10,15 @@ import pytest
 from ethosu_tools.boards.targets import TARGETS
 from ethosu_tools.model.vela_versions import TESTED
 
-from . import coverage, vela
-from .builder import Builder
-from .case import Case, feeds
-from .check import Result, Verdict, reference, simulate
-from .defects import Register
-from .draws import Draws
-from .families import U55_U65, U85
-from .operators.convolution import SAME, VALID, window
-from .test_defects import with_registers
+from .. import coverage, vela
+from ..builder import Builder
+from ..case import Case, feeds
+from ..check import Result, Verdict, reference, simulate
+from ..draws import Draws
+from ..families import U55_U65, U85
+from ..known_defects.defects import Register
+from ..known_defects.test_defects import with_registers
+from ..operators.convolution import SAME, VALID, window
 
 KINDS = ("MAX_POOL_2D", "AVERAGE_POOL_2D")
 NPUS = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")

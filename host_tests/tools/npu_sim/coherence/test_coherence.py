@@ -10,14 +10,14 @@ import pytest
 
 from host_tests.modules.ethosu.driver import cbuild
 
-SOURCE = Path(__file__).parent / "c/test_coherence.c"
+SOURCE = Path(__file__).with_suffix(".c")
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Link the tests with the simulator's library."""
     output = tmp_path_factory.mktemp("coherence") / "test_coherence"
-    return cbuild.link(output, "address", [str(SOURCE), "check.c"], cbuild.SIM)
+    return cbuild.link(output, "address", [str(SOURCE), "c/check.c"], cbuild.SIM)
 
 
 def test_coherence(program: Path) -> None:

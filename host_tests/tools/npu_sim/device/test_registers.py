@@ -290,7 +290,7 @@ def test_the_events_of_a_port_add_up_to_those_of_all(config, regions):
             assert (whole > 0) == (total == (EXT if regions else SRAM)) or event in (0x0, 0x2)
 
 
-REPO = Path(__file__).resolve().parents[3]
+REPO = Path(__file__).resolve().parents[4]
 DRIVER = REPO / "modules/ethosu/driver/include"
 U5X, U85 = 1, 2
 

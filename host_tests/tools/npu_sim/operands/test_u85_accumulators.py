@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from host_tests.tools.npu_sim.assembler import Stream, execute
-from host_tests.tools.npu_sim.test_u85_weights import CONFIG, INPUTS, OUTPUTS, encode
+from host_tests.tools.npu_sim.weights.test_u85_weights import CONFIG, INPUTS, OUTPUTS, encode
 
 PIXELS = 3
 RESET, KEEP, FROM_IFM2, LEAVE = 0x300, 0x310, 0x320, 0x40

@@ -9,7 +9,7 @@ import pytest
 
 from host_tests.tools.npu_sim.assembler import Stream
 from host_tests.tools.npu_sim.hardware import Hardware, Outcome
-from host_tests.tools.npu_sim.test_traffic import FAST_MODEL_CYCLES, counters
+from host_tests.tools.npu_sim.time.test_traffic import FAST_MODEL_CYCLES, counters
 
 SRAM, FLASH = 0, 1  # enum npu_port
 # ExecuTorch's values for Ethos_U55_High_End_Embedded with Shared_Sram (corstone_utils.cmake): 4,000

@@ -17,7 +17,13 @@ from ethosu_tools.sim.trace import Operation
 
 from host_tests.tools.npu_sim.assembler import Stream
 from host_tests.tools.npu_sim.hardware import Hardware, Outcome
-from host_tests.tools.npu_sim.test_traffic import PART_KERNEL, Layer, constants, registers, symbols
+from host_tests.tools.npu_sim.time.test_traffic import (
+    PART_KERNEL,
+    Layer,
+    constants,
+    registers,
+    symbols,
+)
 
 SMALLEST = ((1, 1, 64), (1, 1, 16))  # one micro block across and down: a step waits
 LINE = ((2, 32, 64), (2, 8, 16))

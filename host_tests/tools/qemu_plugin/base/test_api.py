@@ -12,7 +12,7 @@ import pytest
 from host_tests.kit import sharing
 
 PLUGIN = sharing.REPO / "tools/qemu_plugin"
-FAKE = sorted((sharing.REPO / "host_tests/tools/qemu_plugin/fake_qemu").glob("*.c"))
+FAKE = sorted((sharing.REPO / "host_tests/tools/qemu_plugin/base/fake_qemu").glob("*.c"))
 FLAGS = "-std=c11 -g -Wall -Wextra -Werror -Wno-unused-parameter -rdynamic -D_GNU_SOURCE"
 WATCH = ("board=VIRT", "npu=none", "watch=1004")
 

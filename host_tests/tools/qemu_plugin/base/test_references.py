@@ -8,7 +8,7 @@ include/qom/object.h, include/hw/qdev-core.h). No test at run time shows a refer
 import re
 from pathlib import Path
 
-SOURCES = Path(__file__).resolve().parents[3] / "tools/qemu_plugin"
+SOURCES = Path(__file__).resolve().parents[4] / "tools/qemu_plugin"
 # Functions whose result the caller owns, and the function that releases it.
 OWNED = {
     "memory_region_find": "memory_region_unref",

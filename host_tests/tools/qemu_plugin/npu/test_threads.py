@@ -25,7 +25,7 @@ def test_runs_and_resets_in_any_order_are_free_of_races(
 ) -> None:
     plugin, simulator = repo / "tools/qemu_plugin", repo / "tools/npu_sim"
     sharing.make("tools/sim_host", "archives", "SANITIZE=thread")
-    sources = [Path(__file__).parent / "stress/stress.c", *(plugin / name for name in SOURCES)]
+    sources = [Path(__file__).with_name("stress.c"), *(plugin / name for name in SOURCES)]
     flags = [*SANITIZE.split(), "-std=gnu11", "-pthread", "-Wall", "-Wextra", "-Werror"]
     archive = build_dir / "npu_sim/thread/libnpu_sim.a"
     paths = [f"-I{plugin}", f"-I{simulator}", *sources, archive, "-lm"]

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from ethosu_tools.base import deadline
 
-from host_tests.kit import newlib_program
 from host_tests.kit.matrix import others_are_slow
+from host_tests.kit.newlib import newlib_program
 from host_tests.tools.qemu_plugin.guest import TIMEOUT_S
 
 DTCM, DTCM_END = 0x30000000, 0x30080000

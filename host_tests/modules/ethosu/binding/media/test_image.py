@@ -8,7 +8,7 @@ from host_tests.kit.board_models import raised
 from host_tests.modules.ethosu.image import definition
 from host_tests.modules.ethosu.image.definition import PAD, RGB565, Case
 
-from .test_values import quantized
+from ..tensor.test_values import quantized
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from ethosu_tools.sim.oracle import Oracle
 from host_tests.kit import firmware_image
 from host_tests.kit.board_models import raised
 
-from .test_failures import compile_to
+from ..model.test_failures import compile_to
 
 SIZE = 300 << 10
 

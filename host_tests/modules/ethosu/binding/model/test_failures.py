@@ -10,7 +10,7 @@ from ethosu_tools.model import debug_table
 from ethosu_tools.model.tflite.metadata import get, put
 
 from host_tests.kit.board_models import MODEL, raised
-from host_tests.kit.mixed_models import MODELS
+from host_tests.kit.models.mixed_models import MODELS
 from host_tests.modules.ethosu.driver.streams import commands, npu_calls
 
 OPERATIONS = {0x002, 0x003, 0x005, 0x006, 0x007}  # CONV, DEPTHWISE, POOL, ELEMENTWISE, RESIZE

@@ -11,8 +11,8 @@ from ethosu_tools.model.tflite.writer import Graph, write
 from host_tests.kit.board_models import MODEL, raised
 from host_tests.modules.ethosu.runtime.kernels import maker, plan_writer
 
+from ..model.test_failures import compile_to
 from . import values_table
-from .test_failures import compile_to
 
 
 def quantized(values, tensor, dtype=np.int8):

@@ -28,7 +28,7 @@ ALL = [
 def test_each_level_logs_what_it_promises(level) -> None:
     """Events are logged in order, up to the compiled-in level."""
     flags = [*cbuild.STRICT, "-O0", *cbuild.INCLUDES, f"-DETHOSU_LOG_SEVERITY=ETHOSU_LOG_{level}"]
-    sources = [*(cbuild.C / name for name in ("log.c", "board.c", "check.c")), *cbuild.SOURCES]
+    sources = [*(cbuild.HERE / name for name in ("base/log.c", *cbuild.FRAME)), *cbuild.SOURCES]
     host = cbuild.group(*cbuild.archives("", *cbuild.HOST))
     program = sharing.program("log", ["gcc", *flags, *sources, *host, "-lm", "-o"])
     most = ["ERR", "WARN", "INFO", "DEBUG"].index(level)

@@ -13,7 +13,7 @@ from host_tests.tools.qemu_plugin import guest, releases
 def program(repo, tmp_path_factory):
     path = tmp_path_factory.mktemp("copy") / "copy.elf"
     guest.build(
-        path, Path(__file__).parent / "c/copy_vectors.c", repo / "modules/ethosu/driver/include"
+        path, Path(__file__).with_name("copy_vectors.c"), repo / "modules/ethosu/driver/include"
     )
     return path
 

@@ -11,9 +11,9 @@ from host_tests.modules.ethosu.driver import cbuild
 
 @pytest.fixture(scope="module", params=["thread", "address"])
 def stress(request, tmp_path_factory) -> Path:
-    """Build the program of c/stress.c, with the system's mutexes and semaphores."""
+    """Build the program of stress.c, with the system's mutexes and semaphores."""
     program = tmp_path_factory.mktemp("stress") / f"stress_{request.param}"
-    sources = ["stress.c", "pthread_hooks.c"]
+    sources = ["job/stress.c", "c/pthread_hooks.c"]
     archives = (cbuild.DRIVER, cbuild.BOARD, cbuild.SIM)
     return cbuild.link(program, request.param, sources, *archives)
 
@@ -47,10 +47,10 @@ OF_THE_HOLDER = {
 
 
 def test_every_call_on_a_handle_is_tried_by_another_thread() -> None:
-    """c/stress.c calls each function for a handle, unless only its holder may call it."""
+    """stress.c calls each function for a handle, unless only its holder may call it."""
     headers = cbuild.REPO / "modules/ethosu/driver/include"
     text = "".join((headers / name).read_text() for name in ("ethosu_driver.h", "ethosu_ext.h"))
     declared = set(re.findall(r"(\w+)\((?:const )?struct ethosu_driver \*drv\b", text))
-    called = set(re.findall(r"\b(ethosu_\w+)\(", (cbuild.C / "stress.c").read_text()))
+    called = set(re.findall(r"\b(ethosu_\w+)\(", (cbuild.HERE / "job/stress.c").read_text()))
     assert len(declared) > 25
     assert declared - called - OF_THE_HOLDER == set()

@@ -15,8 +15,9 @@ from ethosu_tools.model import read_stream
 from ethosu_tools.model.tflite import describe
 
 from host_tests.kit import sharing
-from host_tests.modules.ethosu.driver import cbuild, stream_table
+from host_tests.modules.ethosu.driver import cbuild
 from host_tests.modules.ethosu.driver.streams import Call, npu_calls
+from host_tests.modules.ethosu.driver.verify import stream_table
 from host_tests.tools.npu_sim.assembler import (
     CONFIGS,
     DEFAULTS,
@@ -37,7 +38,7 @@ def verifier(tmp_path_factory) -> Iterator[stream_table.Verifier]:
     """Build the verifier as a separate program, under ASan and UBSan."""
     sharing.make("tools/npu_sim", "shared")
     program = tmp_path_factory.mktemp("verdict") / "verdict"
-    sources = ["verdict.c", "standalone_board.c"]
+    sources = ["verify/verdict.c", "c/standalone_board.c"]
     verifier = stream_table.Verifier(cbuild.link(program, "address", sources, cbuild.DRIVER))
     yield verifier
     verifier.close()

@@ -10,7 +10,7 @@ from ethosu_tools.model.tflite.merged import tree_of
 from ethosu_tools.model.tflite.writer import packed
 from ethosu_tools.sim.simulation import Simulation
 
-from host_tests.kit.mixed_models import MODELS, MixedNet
+from host_tests.kit.models.mixed_models import MODELS, MixedNet
 
 from . import run_model
 from .run_model import NPU

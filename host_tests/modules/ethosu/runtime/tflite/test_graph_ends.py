@@ -17,7 +17,8 @@ from ethosu_tools.model.tflite import metadata
 from ethosu_tools.model.tflite.writer import Graph, write
 from ethosu_tools.sim.simulation import Simulation
 
-from host_tests.kit import board_models, reference_cases
+from host_tests.kit import board_models
+from host_tests.kit.models import reference_cases
 
 UNWRITTEN = (
     "tensor {} ({}), output {} of the model, is never written: Vela drops the values of constant "

@@ -21,8 +21,8 @@ from ethosu_tools.model.tflite.merged import merge, tree_of
 from ethosu_tools.sim.oracle import Oracle
 from ethosu_tools.sim.simulation import Simulation
 
-from host_tests.kit import mixed_models, reference_cases
 from host_tests.kit.board_models import MODEL, load, raised
+from host_tests.kit.models import mixed_models, reference_cases
 from host_tests.modules.ethosu.runtime.kernels import cases, maker  # noqa: F401
 
 NPU = "ethos-u55-128"

@@ -4,14 +4,14 @@
 TFLite's kernels cannot be the reference: LESS and the like compare the numbers without their
 scales, and so do EQUAL and NOT_EQUAL in LiteRT 1.2.0; in 2.3.0 these two round to 1/256. A product
 of an int16 number and a scale is exact in double precision, so NumPy compares the real numbers. The
-NPU, which rounds one side, is compared with them in conformance/generator/test_compare_u85.py.
+NPU, which rounds one side, is compared with them in test_compare_u85.py of conformance/generator.
 """
 
 import numpy as np
 import pytest
 
-from . import plan_writer, runner
-from .maker import Maker
+from .. import plan_writer, runner
+from ..maker import Maker
 
 REAL = {
     kind: getattr(np, kind.lower())

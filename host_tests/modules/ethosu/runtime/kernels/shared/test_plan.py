@@ -7,8 +7,8 @@ from ethosu_tools.base.errors import InputError
 from ethosu_tools.model.make_model import MODELS
 from ethosu_tools.sim.simulation import Simulation
 
-from . import plan_writer, runner
-from .maker import Maker, make
+from .. import plan_writer, runner
+from ..maker import Maker, make
 
 BAD_PLAN = -9
 

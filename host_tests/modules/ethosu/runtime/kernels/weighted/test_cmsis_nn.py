@@ -15,11 +15,11 @@ from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import needs
-from host_tests.kit.mixed_models import MODELS
+from host_tests.kit.models.mixed_models import MODELS
 from host_tests.modules.ethosu.driver import cbuild
 
-from . import board_cases, plan_writer, runner
-from .maker import STEPS, make
+from .. import board_cases, plan_writer, runner
+from ..maker import STEPS, make
 
 HERE = Path(__file__).parent
 NAMES = plan_writer.CMSIS_NN_KERNELS
@@ -61,7 +61,7 @@ def build_with(repo, build_dir, cmsis_nn, tmp_path_factory):
         make_it += [f"CPPFLAGS={' '.join((*flags, '-finstrument-functions'))}"]
         subprocess.run(make_it, check=True)
         program = folder / "run_cases"
-        sources = HERE / "run_cases.c", HERE / "count_cmsis_nn.c"
+        sources = HERE.parent / "run_cases.c", HERE / "count_cmsis_nn.c"
         objects = *sorted(folder.rglob("*.o")), build_dir / "npu_sim/address/libnpu_sim.a"
         command = cbuild.sanitized("address", f"-I{cmsis_nn / 'Include'}")
         cbuild.run([*command, *sources, *objects, "-lm", "-o", program])
