@@ -18,8 +18,8 @@ from host_tests.kit import firmware_image, needs, sharing
 from host_tests.tools.qemu_plugin import releases
 
 pytest_plugins = [
-    "host_tests.kit.cpu_seconds",
-    "host_tests.kit.vela_once",
+    "host_tests.kit.process.cpu_seconds",
+    "host_tests.kit.models.vela_once",
     "host_tests.kit.fixtures",
 ]
 

@@ -13,8 +13,9 @@ from ethosu_tools.link.deploy import deploy
 from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
-from host_tests.kit import firmware_image, matrix, uart
+from host_tests.kit import firmware_image, matrix
 from host_tests.kit.board_models import put, raised, run_until
+from host_tests.kit.lines import uart
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
 ROM = {"a.txt": b"hello"}

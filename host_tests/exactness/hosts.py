@@ -16,8 +16,8 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.model import arrays, describe
 from ethosu_tools.model.arrays import Array
 
-from host_tests.kit.reference_cases import outputs_of
-from host_tests.modules.ethosu.runtime import run_model
+from host_tests.kit.models.reference_cases import outputs_of
+from host_tests.modules.ethosu.runtime.run import run_model
 
 Rows = Iterable[Sequence[Array]]
 # A function that returns a fixture by its name.

@@ -10,8 +10,8 @@ from ethosu_tools.compile.plan import plan_file
 from ethosu_tools.model import make_model, tflite
 from ethosu_tools.model.samples import wake_words
 
-from host_tests.kit import mixed_models
-from host_tests.kit.reference_cases import Case
+from host_tests.kit.models import mixed_models
+from host_tests.kit.models.reference_cases import Case
 from tools.setup import discs
 
 # A function that returns a fixture by its name.

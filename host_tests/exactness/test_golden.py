@@ -15,8 +15,8 @@ from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import ModelFile
 
-from host_tests.kit import vela_raw
-from host_tests.kit.reference_cases import outputs_of
+from host_tests.kit.models import vela_raw
+from host_tests.kit.models.reference_cases import outputs_of
 
 ALIF = ("kws_u55_128", "kws_u55_256", "kws_u85_256")
 AMBIQ = ("ad_medium", "kws_micronet_m", "rnnoise")

@@ -27,7 +27,7 @@ from host_tests.exactness.models import (
     TfliteModel,
 )
 from host_tests.kit import found
-from host_tests.kit.reference_cases import assert_exact
+from host_tests.kit.models.reference_cases import assert_exact
 
 # Hosts, models and rows of add-ons.
 ADDED = tuple(found.modules("exact_rows"))

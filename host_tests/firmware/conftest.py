@@ -19,7 +19,8 @@ from ethosu_tools.link.emulator.qemu import Machine, find_qemu
 from ethosu_tools.link.port import Port
 from ethosu_tools.sim import selftest
 
-from host_tests.kit import sharing, uart
+from host_tests.kit import sharing
+from host_tests.kit.lines import uart
 
 START_TIMEOUT_S = 10
 

@@ -16,17 +16,8 @@ from ethosu_tools.boards import setup
 from ethosu_tools.link.board import Board, QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 
-from host_tests.kit import (
-    board_models,
-    firmware_image,
-    matrix,
-    needs,
-    ram_disk,
-    reference_cases,
-    sharing,
-    vela_once,
-    vela_raw,
-)
+from host_tests.kit import board_models, firmware_image, matrix, needs, ram_disk, sharing
+from host_tests.kit.models import reference_cases, vela_once, vela_raw
 from host_tests.kit.sharing import REPO
 from host_tests.tools.qemu_plugin import releases
 

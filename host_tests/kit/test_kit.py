@@ -11,7 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from host_tests.kit import cpu_seconds, debian, firmware_image, sharing, stand_ins, vela_once
+from host_tests.kit import debian, firmware_image, sharing, stand_ins
+from host_tests.kit.models import vela_once
+from host_tests.kit.process import cpu_seconds
 from host_tests.kit.sharing import REPO
 
 BURN = """

@@ -16,8 +16,8 @@ from host_tests.conformance.generator.builder import UnsuitableError
 from host_tests.conformance.generator.check import Verdict, check
 from host_tests.conformance.generator.families import U55_U65, U85
 from host_tests.kit import found
-from host_tests.kit.mixed_models import MODELS as MIXED
-from host_tests.kit.reference_cases import make_case
+from host_tests.kit.models.mixed_models import MODELS as MIXED
+from host_tests.kit.models.reference_cases import make_case
 from host_tests.linux.machine import model_file
 
 pytestmark = pytest.mark.slow

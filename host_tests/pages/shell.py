@@ -15,7 +15,8 @@ from pathlib import Path
 
 from ethosu_tools.model import make_model
 
-from host_tests.kit import found, newlib_program, pages
+from host_tests.kit import found, pages
+from host_tests.kit.newlib import newlib_program
 
 ABSENT = "/dev/no-such-port"
 # Messages about a missing port, probe or vendor's program match this.

@@ -32,7 +32,10 @@ HERE = Path(__file__).resolve().parent
 BUILD = ROOT / "build/newest"
 MICROPYTHON = "https://github.com/micropython/micropython.git"
 # Tests of a board, which run on another firmware or another QEMU.
-SHORT = " ".join(f"host_tests/modules/ethosu/binding/test_{name}.py" for name in ("npu", "results"))
+SHORT = " ".join(
+    f"host_tests/modules/ethosu/binding/{name}.py"
+    for name in ("npu/test_npu", "python/test_results")
+)
 BOARD = boards.DEFAULT
 PYTEST = "python -m pytest -q -n 2 --dist worksteal"
 AS_PINNED = "is the pinned one"

@@ -10,7 +10,8 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 
-from host_tests.kit import matrix, needs, reference_cases
+from host_tests.kit import matrix, needs
+from host_tests.kit.models import reference_cases
 from host_tests.tools.qemu_plugin import releases
 
 NPUS = ("ethos-u55-256", "ethos-u55-128")

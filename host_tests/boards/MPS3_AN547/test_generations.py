@@ -11,7 +11,8 @@ from ethosu_tools.debug import decode
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 
-from host_tests.kit import board_models, reference_cases
+from host_tests.kit import board_models
+from host_tests.kit.models import reference_cases
 from host_tests.tools.qemu_plugin import releases
 
 from .conftest import put_case

@@ -15,7 +15,7 @@ from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
-from host_tests.kit.mixed_models import MixedNet
+from host_tests.kit.models.mixed_models import MixedNet
 
 # The board's clock ticks at different times in each run, so it must be excluded.
 MEASURE = """\

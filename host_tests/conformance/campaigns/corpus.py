@@ -32,8 +32,9 @@ from host_tests.conformance.generator import case as cases
 from host_tests.conformance.generator import coverage, vela
 from host_tests.conformance.generator.builder import UnsuitableError
 from host_tests.conformance.generator.families import FAMILIES
-from host_tests.kit import isolated, sharing
-from host_tests.kit.mixed_models import MixedNet
+from host_tests.kit import sharing
+from host_tests.kit.models.mixed_models import MixedNet
+from host_tests.kit.process import isolated
 from host_tests.modules.ethosu.driver.streams import Call, npu_calls
 from host_tests.modules.ethosu.runtime.kernels import cases as _fill_generators  # noqa: F401
 from host_tests.modules.ethosu.runtime.kernels import cases_weighted as _fill_them_too  # noqa: F401

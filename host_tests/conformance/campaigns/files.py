@@ -28,7 +28,7 @@ from ethosu_tools.model.make_model import MODELS
 from ethosu_tools.model.romfs import load_image
 from ethosu_tools.model.tflite import model_metadata
 
-from host_tests.kit.damage import damaged
+from host_tests.kit.models.damage import damaged
 
 from .common import Counts, FoundError, repeat
 

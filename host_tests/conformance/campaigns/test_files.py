@@ -8,7 +8,7 @@ import pytest
 from ethosu_tools.base.errors import InputError
 from ethosu_tools.model import tflite
 
-from host_tests.kit import damage
+from host_tests.kit.models import damage
 
 from . import files
 from .common import FoundError

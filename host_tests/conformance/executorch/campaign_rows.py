@@ -16,7 +16,8 @@ from ethosu_tools.model.make_model import MODELS
 
 from host_tests.conformance.campaigns.common import Row
 from host_tests.conformance.campaigns.loading import Loading
-from host_tests.kit import sharing, vela_once
+from host_tests.kit import sharing
+from host_tests.kit.models import vela_once
 from host_tests.modules.ethosu.executorch import (
     cortex_m,
     damaged,

@@ -13,7 +13,7 @@ from ethosu_tools.model import ModelFile
 from host_tests.exactness.hosts import Row
 from host_tests.exactness.models import Get, Prepare
 from host_tests.kit import fixtures
-from host_tests.kit.reference_cases import Case
+from host_tests.kit.models.reference_cases import Case
 from host_tests.modules.ethosu.executorch import cortex_m, made
 
 

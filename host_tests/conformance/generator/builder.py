@@ -64,7 +64,7 @@ class Builder:
         # Default types for an operator's inputs.
         self.types: tuple[str, ...] = ("int8", "int16")
         self.outputs: list[int] = []
-        # Values that some operators must avoid, since Vela miscompiles the pair (defects.py).
+        # Values that some operators must avoid, since Vela miscompiles the pair (known_defects).
         self.parts: set[int] = set()  # results of SLICE, SPLIT, ...
         self.unpacked: set[int] = set()  # results of UNPACK of channels
         self.reshaped: set[int] = set()  # inputs and outputs of RESHAPE, TRANSPOSE, ...

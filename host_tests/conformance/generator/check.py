@@ -15,7 +15,7 @@ from ethosu_tools.compile.known import BOUNDS
 from ethosu_tools.sim.oracle import Oracle
 from ethosu_tools.sim.simulation import Simulation
 
-from host_tests.kit import isolated
+from host_tests.kit.process import isolated
 
 from . import coverage, vela
 from .case import Case

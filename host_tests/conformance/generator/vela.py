@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ethosu_tools.compile.vela_process import VelaProcess
 
-from host_tests.kit.isolated import DiedError
+from host_tests.kit.process.isolated import DiedError
 
 from .case import Case
 

@@ -34,7 +34,7 @@ ROOMS = (
     Room(
         "driver", 20, (f"{MODULE}/driver/*/*.c",), "sim-host-variants", (f"{TESTS}/driver",),
         but=("ethosu_log.c",),
-        first=("test_c.py", "test_verify.py", "test_faults.py"),
+        first=("driver/test_c.py", "test_verify.py", "test_faults.py"),
     ),
     Room(
         "runtime", 12, (f"{MODULE}/runtime/*/*.c",), "sim-host-variants firmware",
@@ -67,8 +67,8 @@ ROOMS = (
             "host_tests/conformance/campaigns/board",
         ),
         first=(
-            "binding/test_programs.py", "binding/test_npu.py",
-            "test_arguments.py", "test_values.py",
+            "binding/test_programs.py", "binding/npu/test_npu.py",
+            "binding/test_arguments.py", "tensor/test_values.py",
         ),
     ),
     Room(
@@ -87,12 +87,12 @@ ROOMS = (
     Room(
         "qemu_plugin", 6, ("tools/qemu_plugin/*/*.c",), "plugin firmware",
         ("host_tests/tools/qemu_plugin", "host_tests/firmware/drivers"),
-        first=("test_npu.py", "test_dma.py", "test_console.py"),
+        first=("npu/test_npu.py", "test_dma.py", "test_console.py"),
     ),
     Room(
         "firmware", 4, ("firmware/*/*.c",), "firmware",
         ("host_tests/firmware", "host_tests/*/drivers"), but=("/emulator/", "/template/"),
-        first=("drivers/test_dma.py", "test_files.py", "test_python.py"),
+        first=("drivers/test_dma.py", "storage/test_files.py", "test_python.py"),
     ),
     Room(
         "tools", 6, tuple(f"tools/ethosu_tools/{depth}*.py" for depth in ("", "*/", "*/*/")), "",

@@ -15,7 +15,7 @@ from ethosu_tools.model.make_model import Net
 
 from host_tests.firmware.conftest import start
 from host_tests.kit import board_models, firmware_image
-from host_tests.kit.reference_cases import make_case
+from host_tests.kit.models.reference_cases import make_case
 
 from . import EACH_DMA
 

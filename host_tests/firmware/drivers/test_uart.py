@@ -9,7 +9,7 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import Board, QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 
-from host_tests.firmware.test_uart import flood
+from host_tests.firmware.console.test_uart import flood
 from host_tests.kit import matrix
 
 from . import EMULATED

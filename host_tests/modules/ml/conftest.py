@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from ethosu_tools import boards
 
-from host_tests.firmware.test_imports import fresh
+from host_tests.firmware.storage.test_imports import fresh
 from host_tests.kit import needs, sharing
-from host_tests.modules.ethosu.binding.test_ulab import ulab
+from host_tests.modules.ethosu.binding.tensor.test_ulab import ulab
 
 __all__ = ["fresh", "ulab"]
 

@@ -18,7 +18,7 @@ from ethosu_tools.sim.oracle import Oracle
 
 from host_tests.kit.board_models import raised
 from host_tests.modules.ethosu.audio import references
-from host_tests.modules.ethosu.binding.test_values import quantized
+from host_tests.modules.ethosu.binding.tensor.test_values import quantized
 
 LABELS = ["Silence", "Unknown", "Yes", "No"]
 # The example's own test expects these results for whole recordings.

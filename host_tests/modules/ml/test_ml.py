@@ -8,7 +8,7 @@ from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit.board_models import MODEL, raised
-from host_tests.modules.ethosu.binding.test_values import quantized
+from host_tests.modules.ethosu.binding.tensor.test_values import quantized
 from host_tests.modules.ethosu.image import definition
 from host_tests.modules.ethosu.image.definition import CORNERS, RGB565, RGB888, Case
 

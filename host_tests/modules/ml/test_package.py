@@ -9,7 +9,7 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 
-from host_tests.kit.serve import serve
+from host_tests.kit.browser.serve import serve
 
 
 def test_mip_gets_every_file(repo):

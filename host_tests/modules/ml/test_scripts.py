@@ -3,7 +3,7 @@
 
 import pytest
 
-from host_tests.modules.ethosu.binding.test_ulab import MODEL
+from host_tests.modules.ethosu.binding.tensor.test_ulab import MODEL
 
 
 def test_openmv_script_runs(api, example):

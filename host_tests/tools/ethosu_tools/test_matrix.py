@@ -15,7 +15,7 @@ from ethosu_tools.model import ModelFile, make_model
 from ethosu_tools.model.tflite import writer
 
 from host_tests.kit import found as kit_found
-from host_tests.kit import mixed_models
+from host_tests.kit.models import mixed_models
 
 QUICK = ("MPS3_AN547", "NUMAKER_M55M1", "GROVE_VISION_AI_V2")
 ALL = [

@@ -60,7 +60,8 @@ def run(environment: dict[str, str], folder: Path, *arguments: str) -> str:
 
 @pytest.mark.parametrize("suites", SUITES)
 def test_clean_under_sanitizers(environment, repo, suites):
-    files = [str(HERE / f"test_{suite}.py") for suite in suites.split()]
+    files = [str(path) for suite in suites.split() for path in HERE.rglob(f"test_{suite}.py")]
+    assert len(files) == len(suites.split())
     options = ["-q", "-m", "not slow", "-p", "no:cacheprovider"]
     assert " passed" in run(environment, repo, "pytest", *options, *files)
 

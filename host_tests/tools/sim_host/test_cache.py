@@ -18,7 +18,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Link the tests with driver, board and simulator."""
     output = tmp_path_factory.mktemp("sim_host") / "test_cache"
     return cbuild.link(
-        output, "address", [str(SOURCE), "check.c"], cbuild.DRIVER, cbuild.BOARD, cbuild.SIM
+        output, "address", [str(SOURCE), "c/check.c"], cbuild.DRIVER, cbuild.BOARD, cbuild.SIM
     )
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from host_tests.exactness.models import LEFT, MODELS, TfliteModel
 from host_tests.kit import needs
-from host_tests.kit.chromium import find
-from host_tests.kit.serve import serve
+from host_tests.kit.browser.chromium import find
+from host_tests.kit.browser.serve import serve
 
 from . import needed
 from .steps import BROWSERS, FOLDER, files, loaded, opened

@@ -8,7 +8,7 @@ import time
 import pytest
 from ethosu_tools.base import paths
 
-from host_tests.kit.chromium import Page
+from host_tests.kit.browser.chromium import Page
 
 PROMPT = (
     "globalThis.ethosuTerminal && ethosuTerminal.buffer.active.getLine("

@@ -12,8 +12,8 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
 from host_tests.kit import found, needs, pages
-from host_tests.kit.chromium import Page, find
-from host_tests.kit.serve import serve
+from host_tests.kit.browser.chromium import Page, find
+from host_tests.kit.browser.serve import serve
 
 from . import needed
 

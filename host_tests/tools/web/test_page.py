@@ -21,8 +21,8 @@ from ethosu_tools.sim import figures, fit, latency
 from ethosu_tools.sim.need import Need
 from ethosu_tools.sim.simulation import Simulation
 
-from host_tests.kit.chromium import Page
-from host_tests.kit.mixed_models import MODELS
+from host_tests.kit.browser.chromium import Page
+from host_tests.kit.models.mixed_models import MODELS
 
 from . import needed
 from .steps import (

@@ -8,7 +8,7 @@ from urllib.parse import urlparse
 
 import pytest
 
-from host_tests.kit.serve import serve
+from host_tests.kit.browser.serve import serve
 
 from .steps import FOLDER, PROMPT, choose, files, loaded, opened, with_vela
 

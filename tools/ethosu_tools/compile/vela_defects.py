@@ -2,7 +2,7 @@
 """Detects models that Vela 5.2 silently compiles wrongly, and repairs what can be repaired.
 
 Equal weights, and biases of int32: `operators-of-equal-weights` and `int32-bias-of-int16` in
-host_tests/conformance/generator/defects.py show the wrong registers and constants.
+host_tests/conformance/generator/known_defects/defects.py show the wrong registers and constants.
 """
 
 from collections.abc import Iterator

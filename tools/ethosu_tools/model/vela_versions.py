@@ -9,7 +9,7 @@ from ..base.ui import Ui
 from . import DATA, ModelFile
 from .tflite import signatures
 
-# tools/npu_sim/README.md lists the models; conformance/generator/test_velas.py compares them.
+# tools/npu_sim/README.md lists the models; test_velas.py of conformance/generator compares them.
 EXACT = ("5.2.0", "5.1.0", "5.0.0")
 # With these releases pools are exact, but differences were seen in a few other operators.
 TESTED = (

@@ -13,7 +13,7 @@ from ethosu_tools.compile import plan
 from ethosu_tools.compile.vela import compile_model
 from ethosu_tools.model import make_model, romfs
 
-from host_tests.kit import mixed_models, reference_cases, vela_once
+from host_tests.kit.models import mixed_models, reference_cases, vela_once
 
 HERE = Path(__file__).parent
 STEPS = 4

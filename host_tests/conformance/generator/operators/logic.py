@@ -31,7 +31,7 @@ def _whole(value: Value) -> bool:
 def _compare(kind: str) -> Callable[[Builder], None]:
     """A comparison, with broadcast; LiteRT does not support int16.
 
-    LiteRT rounds scaled operands twice, the NPU once: see test_compare_u85.py.
+    LiteRT rounds scaled operands twice, the NPU once: see one_operator/test_compare_u85.py.
     """
 
     def make(b: Builder) -> None:

@@ -12,8 +12,9 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 
-from host_tests.kit import firmware_image, uart
+from host_tests.kit import firmware_image
 from host_tests.kit.board_models import load, raised
+from host_tests.kit.lines import uart
 
 BOARDS = [name for name in boards.names() if name.startswith("ALIF_ENSEMBLE_E7-")]
 E8 = "ALIF_ENSEMBLE_E8-M55_HP"

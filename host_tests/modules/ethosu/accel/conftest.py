@@ -3,7 +3,7 @@
 
 import pytest
 
-from host_tests.kit.reference_cases import make_case
+from host_tests.kit.models.reference_cases import make_case
 from host_tests.modules.ethosu.accel.kernel import simulated
 
 

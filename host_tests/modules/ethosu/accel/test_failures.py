@@ -18,7 +18,7 @@ from ethosu_tools.base.errors import BoardError, InputError, SetupError
 from ethosu_tools.model.make_model import Net
 
 from host_tests.kit import sharing
-from host_tests.kit.reference_cases import assert_exact
+from host_tests.kit.models.reference_cases import assert_exact
 
 NPU = "ethos-u65-256"
 FIRST = 101  # of the errors of this path; those of the driver, which get new ones, are below

@@ -5,7 +5,7 @@ import pytest
 from ethosu_tools.addons.linux.accel import AccelModel
 from ethosu_tools.model import tflite
 
-from host_tests.kit.reference_cases import assert_exact, make_case
+from host_tests.kit.models.reference_cases import assert_exact, make_case
 
 NPUS = "ethos-u65-256", "ethos-u65-512", "ethos-u85-256"
 

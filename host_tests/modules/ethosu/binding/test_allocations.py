@@ -20,8 +20,8 @@ from host_tests.kit import firmware_image, found, sharing
 from host_tests.kit.board_models import put
 
 from .contract import OBJECTS, STUB, classes, functions, variables
-from .test_failures import compile_to
-from .test_metadata import rich
+from .model.test_failures import compile_to
+from .model.test_metadata import rich
 
 WRAPPED = "gc_alloc", "m_realloc", "m_realloc_maybe", "binding_allocate"
 

@@ -11,6 +11,8 @@ from host_tests.kit import sharing
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[3]
 C = HERE / "c"
+# What every C test is linked with.
+FRAME = ("c/board.c", "c/check.c")
 SOURCES = sorted((REPO / "modules/ethosu/driver").glob("*/*.c"))
 
 INCLUDES = [
@@ -112,8 +114,8 @@ def shared_library() -> Path:
 
 
 def link(output: Path, sanitizer: str, sources: list[str], *kinds: str) -> Path:
-    """Compile C tests and link them with these archives, like an application."""
-    files = [C / source for source in sources]
+    """Compile C tests of this folder and link them with these archives, like an application."""
+    files = [HERE / source for source in sources]
     libraries = group(*archives(sanitizer, *kinds))
     command = [*sanitized(sanitizer), *files, *libraries, "-lm", "-o"]
     if sanitizer == "coverage":  # the counters are stored in the build directory
@@ -123,15 +125,15 @@ def link(output: Path, sanitizer: str, sources: list[str], *kinds: str) -> Path:
 
 
 TEST = re.compile(r"^(?:DRIVER_)?TEST\((\w+)", re.MULTILINE)
-TESTS = sorted(path.name for path in C.glob("test_*.c"))
+TESTS = sorted(str(path.relative_to(HERE)) for path in HERE.rglob("test_*.c"))
 
 
 def test_program(folder: Path, sanitizer: str) -> Path:
     """Link the driver's C tests into one program, whose argument names the test to run."""
-    return link(folder / "driver", sanitizer, [*TESTS, "board.c", "check.c"], *ALL)
+    return link(folder / "driver", sanitizer, [*TESTS, *FRAME], *ALL)
 
 
 def names(*sources: str) -> list[str]:
-    """Return the names of the tests in C sources."""
-    texts = [(C / source).read_text() for source in sources]
+    """Return the names of the tests in C sources of this folder."""
+    texts = [(HERE / source).read_text() for source in sources]
     return [name for text in texts for name in TEST.findall(text)]

@@ -88,7 +88,7 @@ def test_a_callback_is_published_in_the_order_of_the_source(objects) -> None:
 
 def test_a_program_for_arms_driver_compiles_links_and_runs(tmp_path) -> None:
     """A program that calls every function of ethosu_driver.h builds with -Werror, and runs."""
-    sources = ["arm_names.c", "standalone_board.c"]
+    sources = ["c/arm_names.c", "c/standalone_board.c"]
     program = cbuild.link(tmp_path / "arm_names", "address", sources, cbuild.DRIVER)
     assert "no NPU there" in cbuild.run([program])
     for npu in ("ETHOSU55", "ETHOSU65", "ETHOSU85"):

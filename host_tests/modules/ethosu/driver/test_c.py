@@ -13,11 +13,12 @@ from host_tests.modules.ethosu.driver import cbuild
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build all C tests of the folder."""
+    """Build all C tests of the driver."""
     return cbuild.test_program(tmp_path_factory.mktemp("driver"), "address")
 
 
 SLOW = "every_sequence_of_five_calls_leaves_the_driver_usable"
+PREPARE = "payload/test_prepare.c"
 
 
 @pytest.mark.parametrize("source", cbuild.TESTS)
@@ -33,10 +34,10 @@ def test_all_short_sequences(program: Path) -> None:
 
 def test_a_handle_keeps_several_payloads() -> None:
     """Tests of prepared programs pass with ETHOSU_EXT_STREAMS=3, three payloads per handle."""
-    parts = (cbuild.C / name for name in ("test_prepare.c", "board.c", "check.c"))
+    parts = (cbuild.HERE / name for name in (PREPARE, *cbuild.FRAME))
     flags = cbuild.sanitized("address", "-DETHOSU_EXT_STREAMS=3")
     libraries = cbuild.group(*cbuild.archives("address", *cbuild.HOST))
     program = cbuild.sharing.program(
         "driver", [*flags, *parts, *cbuild.SOURCES, *libraries, "-lm", "-o"]
     )
-    cbuild.run([program, *cbuild.names("test_prepare.c")])
+    cbuild.run([program, *cbuild.names(PREPARE)])

@@ -203,7 +203,7 @@ def test_driver_tests_fail_without_each_operation(name, tmp_path):
     library = mutated(name, tmp_path)
     program = tmp_path / "test_memory"
     compiler = ["gcc", *cbuild.STRICT, *cbuild.INCLUDES]
-    frame = [cbuild.C / source for source in ("test_memory.c", "board.c", "check.c")]
+    frame = [cbuild.HERE / name for name in ("board/test_memory.c", *cbuild.FRAME)]
     objects = [path for path in objects_of(str(DRIVER)) if path.name != "ethosu_prepare.o"]
     objects += [*sharing.objects(compiler, frame), library.parent / "mutated.o"]
     host = cbuild.group(*cbuild.archives("", *cbuild.HOST))

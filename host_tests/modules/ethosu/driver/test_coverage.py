@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from host_tests.kit import sharing
-from host_tests.modules.ethosu.driver import cbuild, stream_table
+from host_tests.modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver.verify import stream_table
 
 LINES_MIN = 97.0
 BRANCHES_MIN = 90.0
@@ -20,9 +21,9 @@ def run_all(folder: Path) -> None:
     program = cbuild.test_program(folder, "coverage")
     for name in cbuild.names(*cbuild.TESTS):
         cbuild.run([program, name])
-    sources = ["arm_names.c", "standalone_board.c"]
+    sources = ["c/arm_names.c", "c/standalone_board.c"]
     cbuild.run([cbuild.link(folder / "arm_names", "coverage", sources, cbuild.DRIVER)])
-    sources = ["verdict.c", "standalone_board.c"]
+    sources = ["verify/verdict.c", "c/standalone_board.c"]
     program = cbuild.link(folder / "verdict", "coverage", sources, cbuild.DRIVER)
     verifier = stream_table.Verifier(program)
     tests, blocks = stream_table.read_table()

@@ -15,7 +15,7 @@ from ethosu_tools.model.arrays import Feed
 from ethosu_tools.sim.oracle import Oracle
 from ethosu_tools.sim.runner import Runner
 
-from host_tests.kit import reference_cases, vela_raw
+from host_tests.kit.models import reference_cases, vela_raw
 from host_tests.modules.ethosu.executorch.vela_binary import VelaBinary
 
 from .program_writer import Method, Program

@@ -10,7 +10,7 @@ from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import ModelFile, describe, romfs
 
 from host_tests.modules.ethosu import overhead
-from host_tests.modules.ethosu.binding.test_values import quantized
+from host_tests.modules.ethosu.binding.tensor.test_values import quantized
 from host_tests.modules.ethosu.executorch import made, program_writer
 from host_tests.modules.ethosu.executorch.program_writer import Method
 

@@ -18,12 +18,13 @@ from ethosu_tools.sim import selftest
 
 from host_tests.kit import releases, sharing
 from host_tests.kit.board_models import MODEL, load, put, raised
-from host_tests.kit.reference_cases import make_case
-from host_tests.modules.ethosu.binding import contract, values_table
-from host_tests.modules.ethosu.binding.test_metadata import rich
+from host_tests.kit.models.reference_cases import make_case
+from host_tests.modules.ethosu.binding import contract
+from host_tests.modules.ethosu.binding.model.test_metadata import rich
+from host_tests.modules.ethosu.binding.tensor import values_table
 from host_tests.modules.ethosu.natmod.native_board import CALLBACK, address, imports, status
-from host_tests.modules.ethosu.runtime import test_signatures
 from host_tests.modules.ethosu.runtime.kernels import maker, plan_writer
+from host_tests.modules.ethosu.runtime.tflite import test_signatures
 
 # Parts of ethosu.pyi that the native module lacks, and why. All others must be there.
 SIZE = "its code and data are taken from the heap"

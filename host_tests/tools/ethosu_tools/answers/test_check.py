@@ -13,7 +13,7 @@ from ethosu_tools.model import ModelFile, make_model, tflite
 from ethosu_tools.model.tflite import writer
 from ethosu_tools.sim import fit
 
-from host_tests.kit import mixed_models
+from host_tests.kit.models import mixed_models
 
 GROVE, HE = "GROVE_VISION_AI_V2", "ALIF_ENSEMBLE_E7-M55_HE"
 SMALL = ("--board", "MPS3_AN547")

@@ -13,7 +13,7 @@ from ethosu_tools.compile import vela
 from ethosu_tools.debug import decode
 
 from host_tests.kit import pages, sharing
-from host_tests.kit.mixed_models import MODELS
+from host_tests.kit.models.mixed_models import MODELS
 
 PAGE = "docs/errors.md"
 

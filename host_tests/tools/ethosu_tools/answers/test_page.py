@@ -14,7 +14,9 @@ from ethosu_tools.base import svg
 from ethosu_tools.boards import systems
 from ethosu_tools.model import ModelFile, make_model, tflite
 
-from host_tests.kit import chromium, mixed_models, needs
+from host_tests.kit import needs
+from host_tests.kit.browser import chromium
+from host_tests.kit.models import mixed_models
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from ethosu_tools.base.locks import Lock, LockedError
 from ethosu_tools.link.board import Board
 from ethosu_tools.testing import pool
 
-from host_tests.kit.fake_board import FakeBoard
+from host_tests.kit.lines.fake_board import FakeBoard
 
 PORT = "/dev/ttyACM0"
 PRECIOUS = "what root owns\n" * 3

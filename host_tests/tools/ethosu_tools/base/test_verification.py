@@ -13,10 +13,11 @@ from ethosu_tools.link.python_model import Model
 from ethosu_tools.model import arrays
 from ethosu_tools.model.tflite.metadata import put
 
-from host_tests.conformance.generator import test_velas, vela
-from host_tests.conformance.generator.defects import Register
+from host_tests.conformance.generator import vela
+from host_tests.conformance.generator.known_defects.defects import Register
+from host_tests.conformance.generator.known_defects.test_defects import with_registers
+from host_tests.conformance.generator.one_operator import test_velas
 from host_tests.conformance.generator.operators.convolution import VALID
-from host_tests.conformance.generator.test_defects import with_registers
 
 REFUSAL = "command at word "
 WAY_OUT = "if you trust the file, use --no-verify (in Python verify=False)"

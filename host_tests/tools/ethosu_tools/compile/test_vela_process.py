@@ -18,8 +18,8 @@ from ethosu_tools.compile import vela
 from ethosu_tools.compile.vela_process import VelaProcess
 from ethosu_tools.model import ModelFile
 
-from host_tests.kit import vela_once
-from host_tests.kit.processes import wait_for_end
+from host_tests.kit.models import vela_once
+from host_tests.kit.process.processes import wait_for_end
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from ethosu_tools.link.board import Board
 from ethosu_tools.link.board_log import last_lines, sent
 from ethosu_tools.link.port import Port, StepError
 
-from host_tests.kit.fake_board import BANNER, REPORT, FakeBoard, Restart
+from host_tests.kit.lines.fake_board import BANNER, REPORT, FakeBoard, Restart
 from host_tests.kit.stand_ins import Echo, Terminal
 
 

@@ -17,7 +17,7 @@ from ethosu_tools.link.board import Board
 from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import firmware_image, matrix
-from host_tests.kit.fake_board import FakeBoard
+from host_tests.kit.lines.fake_board import FakeBoard
 from host_tests.kit.stand_ins import Echo
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]

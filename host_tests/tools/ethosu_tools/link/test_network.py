@@ -9,7 +9,7 @@ from ethosu_tools.link.board import Board
 from ethosu_tools.link.emulator import qemu
 from serial import rfc2217
 
-from host_tests.kit.served_line import serve
+from host_tests.kit.lines.served_line import serve
 
 
 class Manager(rfc2217.PortManager):

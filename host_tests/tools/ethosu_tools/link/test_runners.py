@@ -14,7 +14,7 @@ from ethosu_tools.model import arrays, make_model, tflite
 from ethosu_tools.model.samples import wake_words
 from ethosu_tools.sim.oracle import Oracle
 
-from host_tests.kit import reference_cases
+from host_tests.kit.models import reference_cases
 
 BOARD = boards.chosen()
 NPU = BOARD.npus[0]

@@ -10,7 +10,7 @@ from ethosu_tools.link import bringup
 from ethosu_tools.link.board import Board
 
 from host_tests.conformance.campaigns import serial
-from host_tests.kit.fake_board import FakeBoard, Lie
+from host_tests.kit.lines.fake_board import FakeBoard, Lie
 
 LIES = [b"-" * 3000 + b"1", b"", b"\x1b[2J\x1b]0;x\x07", b"None", b"\xff" * 99, b"1 2 3\r\n" * 99]
 ENDLESS = ["silent", "garbage", "flood", "trickle", "flood_in_answer", "trickle_in_answer"]

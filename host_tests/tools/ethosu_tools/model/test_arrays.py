@@ -11,7 +11,7 @@ from ethosu_tools.base.errors import InputError, UsageError
 from ethosu_tools.model import arrays
 from ethosu_tools.model.tflite import Tensor
 
-from host_tests.kit.damage import damaged
+from host_tests.kit.models.damage import damaged
 
 X = Tensor("x", (1, 3), "int8", 0.5, 0)
 Y = Tensor("y", (2,), "int16", 0.5, 0)

@@ -22,7 +22,8 @@ from ethosu_tools.sim import fit, latency
 from ethosu_tools.sim.fit import Status
 from ethosu_tools.sim.need import Need
 
-from host_tests.kit import firmware_image, mixed_models, stand_ins
+from host_tests.kit import firmware_image, stand_ins
+from host_tests.kit.models import mixed_models
 
 HE = "ALIF_ENSEMBLE_E7-M55_HE"
 

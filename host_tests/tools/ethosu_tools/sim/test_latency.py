@@ -22,7 +22,7 @@ from ethosu_tools.model.make_model import NONE, Net
 from ethosu_tools.model.tflite import metadata
 from ethosu_tools.sim import figures, latency
 
-from host_tests.kit import mixed_models
+from host_tests.kit.models import mixed_models
 
 MINE = """\
 [System_Config.Slow]

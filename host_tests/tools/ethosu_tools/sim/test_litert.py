@@ -28,7 +28,8 @@ from ethosu_tools.sim.oracle import REFERENCE, Oracle, kernels_for
 from host_tests.conformance.generator import case as cases
 from host_tests.conformance.generator.builder import UnsuitableError
 from host_tests.conformance.generator.families import FAMILIES
-from host_tests.kit import mixed_models, sharing
+from host_tests.kit import sharing
+from host_tests.kit.models import mixed_models
 from host_tests.modules.ethosu.runtime.kernels.maker import GENERATORS, make
 from host_tests.modules.ethosu.runtime.kernels.runner import clear_rest
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * A program that uses only the interface of Arm's core driver: every function of ethosu_driver.h,
- * with its own types. test_pmu.c has those of pmu_ethosu.h.
+ * with its own types. job/test_pmu.c has those of pmu_ethosu.h.
  */
 #define ETHOSU55
 #include <ethosu_driver.h>

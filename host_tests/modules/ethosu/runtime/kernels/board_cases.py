@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ethosu_tools.link.board import Board
 
-from host_tests.kit.reference_cases import check, make_case
+from host_tests.kit.models.reference_cases import check, make_case
 
 from . import plan_writer, runner
 

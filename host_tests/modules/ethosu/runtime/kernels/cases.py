@@ -87,7 +87,7 @@ def _compare(kind: str):
         dtypes = ("int8", "int8", "int16", "int32", "float32")
         dtype = m.pick(*dtypes)
         x = m.input(a, dtype)
-        # int16 with two scales: test_compare.py.
+        # int16 with two scales: element/test_compare.py.
         one_scale = m.chance(50) or dtype == "int16"
         y = m.input(b, dtype, x.scale if one_scale else None, x.zero_point)
         m.operator(kind, [x, y], [m.output(out, "bool")], options)

@@ -9,7 +9,7 @@ from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
 
 from host_tests.kit import board_models, sharing
-from host_tests.kit.mixed_models import MODELS
+from host_tests.kit.models.mixed_models import MODELS
 
 from . import board_cases
 

@@ -4,7 +4,7 @@
 import pytest
 
 from host_tests.kit import board_models
-from host_tests.kit.mixed_models import MODELS
+from host_tests.kit.models.mixed_models import MODELS
 
 from . import board_cases, runner  # noqa: F401  (its import registers the generators)
 from .maker import GENERATORS

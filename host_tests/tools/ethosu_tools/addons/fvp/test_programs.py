@@ -18,8 +18,8 @@ from ethosu_tools.addons.fvp.simulate import main
 from ethosu_tools.base import paths
 from ethosu_tools.link.board import Board
 
-from host_tests.kit import newlib_program
-from host_tests.kit.processes import wait_for_end
+from host_tests.kit.newlib import newlib_program
+from host_tests.kit.process.processes import wait_for_end
 
 U55, U65 = "FVP_Corstone_SSE-300_Ethos-U55", "FVP_Corstone_SSE-300_Ethos-U65"
 LINE = "cpu0.semihosting-cmd_line"

@@ -15,7 +15,7 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.emulator import qemu
 
 from host_tests.kit import sharing
-from host_tests.kit.served_line import serve
+from host_tests.kit.lines.served_line import serve
 
 pytestmark = pytest.mark.slow
 

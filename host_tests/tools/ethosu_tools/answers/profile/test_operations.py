@@ -9,7 +9,7 @@ import pytest
 from ethosu_tools.compile import vela
 from ethosu_tools.model import tflite
 
-from host_tests.kit import mixed_models
+from host_tests.kit.models import mixed_models
 
 
 @pytest.fixture

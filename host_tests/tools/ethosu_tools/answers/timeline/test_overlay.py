@@ -17,7 +17,7 @@ from ethosu_tools.boards import setup
 from ethosu_tools.model import ModelFile
 from ethosu_tools.sim import latency, table
 
-from host_tests.kit import mixed_models
+from host_tests.kit.models import mixed_models
 
 MODELS = {"segmenter": 3, "mixed_cnn": 1}
 

@@ -20,7 +20,7 @@ from ethosu_tools.boards import systems
 from ethosu_tools.model import ModelFile
 from ethosu_tools.sim import latency
 
-from host_tests.kit import mixed_models
+from host_tests.kit.models import mixed_models
 
 BOARD = "ALIF_ENSEMBLE_E7-M55_HE"
 # Keys that each phase must have in the "Trace Event Format".

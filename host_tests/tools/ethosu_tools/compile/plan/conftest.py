@@ -5,7 +5,7 @@ import functools
 
 import pytest
 
-from host_tests.kit.mixed_models import MODELS
+from host_tests.kit.models.mixed_models import MODELS
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from ethosu_tools.compile.plan.record import RECORD_NAME
 from ethosu_tools.model.tflite import metadata
 from ethosu_tools.model.tflite.writer import Graph, write
 
-from host_tests.kit.mixed_models import MODELS
+from host_tests.kit.models.mixed_models import MODELS
 
 SVG = "{http://www.w3.org/2000/svg}"
 

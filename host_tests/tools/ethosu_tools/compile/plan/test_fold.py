@@ -16,7 +16,7 @@ from ethosu_tools.sim.oracle import Oracle
 from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.kit import board_models
-from host_tests.kit.mixed_models import MODELS, MixedNet
+from host_tests.kit.models.mixed_models import MODELS, MixedNet
 
 STEPS = 20
 

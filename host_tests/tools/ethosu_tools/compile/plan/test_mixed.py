@@ -13,8 +13,8 @@ from ethosu_tools.model.make_model import LARGE_MODELS, NONE
 from ethosu_tools.sim.simulation import Simulation
 
 from host_tests.exactness.hosts import HOSTS
-from host_tests.kit.mixed_models import MODELS, MixedNet
-from host_tests.kit.reference_cases import assert_exact
+from host_tests.kit.models.mixed_models import MODELS, MixedNet
+from host_tests.kit.models.reference_cases import assert_exact
 
 
 @pytest.mark.parametrize("name", MODELS)

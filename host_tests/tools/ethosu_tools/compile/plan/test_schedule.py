@@ -13,7 +13,7 @@ from ethosu_tools.model.tflite.metadata import put
 from ethosu_tools.sim.oracle import Oracle
 from ethosu_tools.sim.simulation import Simulation
 
-from host_tests.kit.mixed_models import MODELS, MixedNet
+from host_tests.kit.models.mixed_models import MODELS, MixedNet
 
 from . import c_runtime
 

@@ -14,8 +14,8 @@ from ethosu_tools.model import debug_table
 from ethosu_tools.model.tflite import metadata
 
 from host_tests.conformance.generator import coverage
-from host_tests.conformance.generator.defects import Register
-from host_tests.conformance.generator.test_defects import PARAMETERS, with_registers
+from host_tests.conformance.generator.known_defects.defects import Register
+from host_tests.conformance.generator.known_defects.test_defects import PARAMETERS, with_registers
 from host_tests.modules.ethosu.driver.streams import commands, npu_calls
 
 Edit = Callable[[Any, Any], None]  # takes a model and one of its operators

@@ -13,8 +13,8 @@ from ethosu_tools.model.tflite import parse
 from ethosu_tools.model.tflite.writer import Graph, write
 
 from host_tests.conformance.generator import coverage
-from host_tests.conformance.generator.defects import DEFECTS
-from host_tests.kit import vela_once
+from host_tests.conformance.generator.known_defects.defects import DEFECTS
+from host_tests.kit.models import vela_once
 from host_tests.tools.ethosu_tools.debug.bisection import plant
 
 NPU = "ethos-u85-256"

@@ -17,7 +17,7 @@ from ethosu_tools.model.make_model import NONE, SAME, Net
 from ethosu_tools.model.tflite import parse
 
 from host_tests.conformance.generator import coverage
-from host_tests.kit import vela_once
+from host_tests.kit.models import vela_once
 from host_tests.modules.ethosu.driver.streams import commands, npu_calls
 from host_tests.tools.ethosu_tools.debug.bisection import plant
 from host_tests.tools.ethosu_tools.debug.bisection.test_observe import with_fused

@@ -12,7 +12,7 @@ from ethosu_tools.commands import bisect as command
 from ethosu_tools.model import ModelFile
 from ethosu_tools.model.tflite.cut import Whole
 
-from host_tests.conformance.generator.defects import DEFECTS
+from host_tests.conformance.generator.known_defects.defects import DEFECTS
 from host_tests.tools.ethosu_tools.debug.bisection import plant
 
 NPU = "ethos-u55-128"

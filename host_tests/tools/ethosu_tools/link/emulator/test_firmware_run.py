@@ -15,7 +15,8 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.emulator import firmware_run
 from ethosu_tools.link.emulator.emulator_log import KEPT, LEFT_OUT
 
-from host_tests.kit import newlib_program, stand_ins
+from host_tests.kit import stand_ins
+from host_tests.kit.newlib import newlib_program
 
 # Steps of the program: it prints by UART only, then EOT, or EOT and a newline as the exit code.
 UART, EOT = "silent uart:0,by-UART", "silent uart:0,by-UART^"

@@ -31,7 +31,7 @@ from ethosu_tools.link.emulator import qemu, qemu_links
 from ethosu_tools.link.emulator.emulator_log import KEPT, LEFT_OUT
 from ethosu_tools.model import romfs
 
-from host_tests.kit.processes import alive, wait_for_end
+from host_tests.kit.process.processes import alive, wait_for_end
 
 CONSOLES = pytest.mark.parametrize("console", ALL)
 pytestmark = pytest.mark.on_board

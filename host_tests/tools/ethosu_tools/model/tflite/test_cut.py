@@ -8,7 +8,7 @@ from ethosu_tools.model import ModelFile, arrays
 from ethosu_tools.model.tflite.cut import Whole
 from ethosu_tools.sim.oracle import Oracle
 
-from host_tests.conformance.generator.defects import DEFECTS
+from host_tests.conformance.generator.known_defects.defects import DEFECTS
 
 # Operators whose outputs have no values.
 SILENT = ("CALL_ONCE", "VAR_HANDLE", "ASSIGN_VARIABLE")
