@@ -5,7 +5,7 @@ exact_rows.py      hosts, models and rows of exactness/
 board_rows.py      IMPORTS, SETUP, DEEP, TYPED, MISTAKES of a package frozen into the firmware
 campaign_rows.py   ROWS, campaigns, and MUCH_WORK, files that take long
 command_rows.py    BOARD and READ, calls of commands that take a board, or read a file
-gone_rows.py       LISTS, builds of tree/test_gone.py
+gone_rows.py       LISTS, builds of tree/make/test_gone.py
 matrix_rows.py     NAMES and make(), files of tools/ethosu_tools/test_matrix.py
 program_rows.py    model files of another kind, for tests of the module
 page_rows.py       PROGRAMS, READERS and INSTALLED of the add-on's page, for pages/

@@ -2,6 +2,7 @@
 """Tests mirror the sources: the tests of PATH are in host_tests/PATH."""
 
 import subprocess
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -27,11 +28,10 @@ TESTED_IN = {
     },
 }
 # Folders of tests without sources of their own: generated models, models on all hosts, long runs
-# against the whole product, checks of the whole tree; parts of the firmware, whose sources are in one
-# folder; and those of add-ons.
+# against the whole product, checks of the whole tree, parts of the firmware; and those of add-ons.
 TESTS_ONLY = {
     *(".", "boards", "conformance/campaigns", "conformance/campaigns/board"),
-    *("conformance/generator", "exactness", "kit", "lab", "pages", "tree"),
+    *("conformance/generator", "exactness", "kit", "lab", "pages", "tree", "tree/make"),
     *(f"conformance/generator/{name}" for name in ("known_defects", "one_operator")),
     *(f"firmware/{name}" for name in ("console", "memory", "python", "storage")),
     *(folder for addon in ADDONS.values() for folder in addon.get("tests_only", ())),
@@ -95,6 +95,13 @@ def test_every_folder_of_sources_has_its_folder_of_tests(repo, source_folders, t
 
 def test_every_folder_of_tests_mirrors_one_of_sources(source_folders, test_folders):
     assert test_folders - source_folders - TESTS_ONLY - set(ROOMS) == set()
+
+
+def test_pytest_enters_every_folder_of_tests(test_folders, pytestconfig):
+    """Pytest passes over folders of some names, such as `build`, so their tests would never run."""
+    passed_over = pytestconfig.getini("norecursedirs")
+    names = {name for folder in test_folders for name in Path(folder).parts}
+    assert {each for each in names for pattern in passed_over if fnmatch(each, pattern)} == set()
 
 
 def test_the_exceptions_are_needed(source_folders, test_folders):

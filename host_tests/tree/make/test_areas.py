@@ -14,8 +14,8 @@ NAMES_ONLY = {
     "tools/qemu_plugin/test_board_table.py": "the plugin's own table",
     "tools/qemu_plugin/test_corstone_320.py": "the names of all boards",
     "tools/qemu_plugin/board/test_gates.py": "programs of its own on these boards",
-    "tree/test_areas.py": "this file",
-    "tree/test_gone.py": "a table that it makes",
+    "tree/make/test_areas.py": "this file",
+    "tree/make/test_gone.py": "a table that it makes",
 }
 ALL = {"board-images", "examples", "firmware-variants"}
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from .test_places import tracked
+from ..test_places import tracked
 
 # Linker and objcopy take a second or more to fill their output, while tests and users may read an
 # image or library.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows of host_tests/tree/test_gone.py."""
+"""Rows of host_tests/tree/make/test_gone.py."""
 
 LISTS = {
     "Linux": (
