@@ -71,7 +71,8 @@ def _results(board, name, arguments):
 def conversions(repo, tmp_path_factory):
     folder = tmp_path_factory.mktemp("arithmetic")
     (folder / "all.c").write_text(SOURCE)
-    flags = ["-std=c11", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{repo / 'firmware'}"]
+    flags = ["-std=c11", "-O2", "-Wall", "-Werror", "-shared", "-fPIC"]
+    flags.append(f"-I{repo / 'firmware/cortex_m'}")
     subprocess.run(["gcc", *flags, folder / "all.c", "-o", folder / "all.so"], check=True)
     return ctypes.CDLL(str(folder / "all.so"))
 

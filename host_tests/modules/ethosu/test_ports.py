@@ -370,7 +370,6 @@ def test_it_links_with_a_mathematical_library_of_floats(repo, module, micropytho
     sources = [path for path in sources if path.name != "thumb_vfp_sqrtf.c"]
     flags = ["-std=gnu11", "-Os", "-w", "-ffp-contract=off", *includes(module)]
     flags += [f"-I{micropython / folder}" for folder in ("lib/libm", ".")]
-    flags += [f"-I{repo / 'firmware'}"]
     flags += binding_flags(repo, micropython, tmp_path)
     command = [*GCC, *flags, "-nostdlib", "-nostartfiles", "-Wl,-e,0", *sources, *objects]
     done = subprocess.run(
