@@ -25,10 +25,13 @@ from tools.setup import discs
 HERE = Path(__file__).parent
 NAMES = ("answers/rules.py", "compile/remarks.py", "sim/figures.py")
 RULES = [HERE.parent / "ethosu_tools" / name for name in NAMES]
-PROGRAMS = [HERE / "page" / f"{name}.py" for name in ("ask", "check", "timing")]
+PROGRAMS = [HERE / "page/answers" / f"{name}.py" for name in ("ask", "check", "timing")]
 LISTS = ("settings.json", "examples.json")
 KINDS = HERE.parent / "ethosu_tools/model/kinds.json"
-OTHERS = ("board_worker.mjs", "vela_worker.mjs", "sound_worklet.mjs", "file_notice.js", "style.css")
+OTHERS = (
+    *("board/board_worker.mjs", "model/vela_worker.mjs", "media/sound_worklet.mjs"),
+    *("file_notice.js", "style.css"),
+)
 # Python's library has no Brotli, but node's has.
 COMPRESS = """
 import fs from "node:fs";
@@ -143,7 +146,13 @@ def bundle(entries: list[Path], output: Path, *options: str, parts: Path) -> Non
 
     As .js, because not every server sends the type that browsers require for .mjs.
     """
-    command = ["esbuild", *map(str, entries), f"--outdir={output}", *options]
+    command = [
+        "esbuild",
+        *map(str, entries),
+        f"--outdir={output}",
+        "--entry-names=[name]",
+        *options,
+    ]
     command += ["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=warning"]
     modules = {**os.environ, "NODE_PATH": str(parts / "node_modules")}
     subprocess.run(command, check=True, env=modules)

@@ -2,6 +2,7 @@
 """The page's JavaScript and the tools' Python write identical or equivalent files."""
 
 import json
+import re
 import subprocess
 
 import numpy as np
@@ -14,6 +15,22 @@ from ethosu_tools.model.tflite.metadata import get
 from . import needed
 
 PAGE = paths.root() / "tools/web/page"
+
+
+# Folders of the page, from the bottom to the top; main.mjs puts them together.
+FOLDERS = ("model", "media", "board", "answers", ".")
+
+
+def test_a_folder_imports_only_from_those_below():
+    rank = {PAGE / folder: number for number, folder in enumerate(FOLDERS)}
+    imports = [
+        (path, (path.parent / name).resolve())
+        for path in PAGE.rglob("*.mjs")
+        for name in re.findall(r'(?:from |import\()"(\.[^"]+)"', path.read_text())
+    ]
+    own = [(path, found) for path, found in imports if found.is_relative_to(PAGE)]
+    assert len(own) > 20 and all(found.is_file() for _, found in imports)
+    assert [each for each in own if rank[each[0].parent] < rank[each[1].parent]] == []
 
 
 def run(code, *words):
@@ -29,7 +46,7 @@ def test_romfs(sizes, tmp_path):
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     code = (
-        f"import {{ build }} from '{PAGE}/romfs.mjs'; import fs from 'node:fs';"
+        f"import {{ build }} from '{PAGE}/model/romfs.mjs'; import fs from 'node:fs';"
         "const [folder, names] = process.argv.slice(1);"
         "const read = (name) => [name, new Uint8Array(fs.readFileSync(`${folder}/${name}`))];"
         "fs.writeSync(1, build(new Map(JSON.parse(names).map(read))));"
@@ -41,7 +58,7 @@ def test_metadata(small_models, tmp_path):
     """The page writes the tools' metadata, twice, and changes nothing else."""
     model = small_models["small_streaming"]
     code = (
-        f"import {{ put }} from '{PAGE}/tflite.mjs'; import fs from 'node:fs';"
+        f"import {{ put }} from '{PAGE}/model/tflite.mjs'; import fs from 'node:fs';"
         "const text = (words) => new TextEncoder().encode(words);"
         "let model = new Uint8Array(fs.readFileSync(process.argv[1]));"
         "model = put(model, { one: text('first'), two: text('') });"
@@ -64,7 +81,7 @@ def test_labels_are_kept(small_models, compiled, labels, tmp_path):
     source = tmp_path / "source.tflite"
     source.write_bytes(model_metadata.write(small_models["small_cnn"].read_bytes(), metadata, 1, 1))
     code = (
-        f"import {{ copyMetadata }} from '{PAGE}/tflite.mjs'; import fs from 'node:fs';"
+        f"import {{ copyMetadata }} from '{PAGE}/model/tflite.mjs'; import fs from 'node:fs';"
         "const [source, entry, compiled] = process.argv.slice(1).map("
         "(name) => new Uint8Array(fs.readFileSync(name)));"
         "const entries = new Map(entry.length ? [['TFLITE_METADATA', entry]] : []);"
@@ -85,7 +102,7 @@ def test_sound_at_another_rate(rate):
     """Sound at another rate keeps tones below 8 kHz, and loses those above."""
     low, high = 1000, 11000
     code = (
-        f"import {{ Resampler }} from '{PAGE}/resample.mjs'; import fs from 'node:fs';"
+        f"import {{ Resampler }} from '{PAGE}/media/resample.mjs'; import fs from 'node:fs';"
         "const [rate, tone] = process.argv.slice(1).map(Number);"
         "const resampler = new Resampler(rate, 16000);"
         "const sound = Float32Array.from({ length: rate / 5 }, (_, i) =>"

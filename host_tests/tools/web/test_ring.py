@@ -4,7 +4,7 @@
 from .test_files import PAGE, run
 
 BEGIN = (
-    f"import {{ Ring }} from '{PAGE}/ring.mjs'; import assert from 'node:assert';"
+    f"import {{ Ring }} from '{PAGE}/board/ring.mjs'; import assert from 'node:assert';"
     "const page = new Ring(), worker = new Ring(page.shared);"
     "const give = (text) => page.give(new TextEncoder().encode(text));"
     "const bytes = new Uint8Array(100);"

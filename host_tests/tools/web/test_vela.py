@@ -38,7 +38,7 @@ def test_same_bytes(parts, model, tmp_path):
     targets = json.loads(settings.read_text())["targets"]
     files = [tmp_path / f"{index}.tflite" for index in range(len(targets))]
     jobs = [word for index, file in enumerate(files) for word in (str(index), str(file))]
-    runner = paths.root() / "tools/web/page/vela_node.mjs"
+    runner = paths.root() / "tools/web/page/model/vela_node.mjs"
     wasm = parts / "vela/vela.wasm"
     subprocess.run(["node", runner, wasm, settings, model, *jobs], check=True, timeout=1800)
     for target, file in zip(targets, files, strict=True):
@@ -61,7 +61,7 @@ def test_refusal_is_velas_own_sentence(parts, tmp_path):
     model = tmp_path / "short.tflite"
     model.write_bytes(b"\x1c\0\0\0TFL3" + bytes(200))
     settings = parts / "settings.json"
-    runner = paths.root() / "tools/web/page/vela_node.mjs"
+    runner = paths.root() / "tools/web/page/model/vela_node.mjs"
     wasm = parts / "vela/vela.wasm"
     words = ["node", runner, wasm, settings, model, "0", tmp_path / "out"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=600)

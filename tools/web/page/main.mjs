@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 /** The page: compiles a model with Vela, runs it on the board and compares the results. */
-import { draw } from "./arena.mjs";
-import { ask } from "./ask.mjs";
-import { BoardClient, runProgram } from "./board_client.mjs";
-import { Feeds } from "./feeds.mjs";
-import { isModel } from "./file_kinds.mjs";
-import { needOf, rowsOf } from "./fit.mjs";
-import { latencies } from "./latency.mjs";
-import { Model } from "./model.mjs";
-import { planned } from "./plan.mjs";
-import { connectPrograms } from "./programs.mjs";
-import { clockMhz, layers, remarks } from "./report.mjs";
-import { describe, offer, showBoards, showCode, showFigures, showLatency, showLayers, showRuntimes, showVerdict, status, step } from "./result.mjs";
-import { ROM_BYTES } from "./ring.mjs";
-import { verdicts } from "./runtimes.mjs";
-import { clear, show } from "./shown.mjs";
-import { configuration } from "./vela.mjs";
-import { Targets } from "./targets.mjs";
-import { copyMetadata, put } from "./tflite.mjs";
+import { draw } from "./answers/arena.mjs";
+import { ask } from "./answers/ask.mjs";
+import { needOf, rowsOf } from "./answers/fit.mjs";
+import { latencies } from "./answers/latency.mjs";
+import { clockMhz, layers, remarks } from "./answers/report.mjs";
+import { describe, offer, showBoards, showCode, showFigures, showLatency, showLayers, showRuntimes, showVerdict, status, step } from "./answers/result.mjs";
+import { verdicts } from "./answers/runtimes.mjs";
+import { Targets } from "./answers/targets.mjs";
+import { BoardClient, runProgram } from "./board/board_client.mjs";
+import { ROM_BYTES } from "./board/ring.mjs";
+import { Feeds } from "./media/feeds.mjs";
+import { connectPrograms } from "./media/programs.mjs";
+import { clear, show } from "./media/shown.mjs";
+import { isModel } from "./model/file_kinds.mjs";
+import { Model } from "./model/model.mjs";
+import { planned } from "./model/plan.mjs";
+import { copyMetadata, put } from "./model/tflite.mjs";
+import { configuration } from "./model/vela.mjs";
 import examples from "examples.json"; // both by install_page.py
 import settings from "settings.json";
 
@@ -505,7 +505,7 @@ async function main() {
     }
     // All at once, but not before: a first visit loads the page again.
     const compiling = wasm("ethosu.wasm");
-    const terminalLoads = import("./terminal.mjs").then(({ makeTerminal }) => makeTerminal(element("terminal")));
+    const terminalLoads = import("./board/terminal.mjs").then(({ makeTerminal }) => makeTerminal(element("terminal")));
     element("examples").append(...examples.map(exampleCard));
     state.targets = new Targets(settings.targets, FIRST_NPU);
     state.feeds = new Feeds();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Vela's compiler as a WebAssembly instance that compiles one model; used by ../page/vela.mjs. */
+/** Vela's compiler as a WebAssembly instance that compiles one model; used by ../page/model/vela.mjs. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Asks the rules of the tools, which are in Python: a board of their own runs them, as a PC does. */
-import { runProgram } from "./board_client.mjs";
+import { runProgram } from "../board/board_client.mjs";
 
 /**
  * @param {Map<string, string>} texts  ask.py, and the files of rules

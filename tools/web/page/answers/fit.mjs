@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Which boards can run a model, by ethosu_tools/sim/figures.py. */
-import { build } from "./romfs.mjs";
+import { build } from "../model/romfs.mjs";
 
 /**
  * What a compiled model needs, in bytes.

@@ -3,7 +3,7 @@
  * Latency of an inference on boards with the chosen NPU. The simulator counts the cycles with the
  * timing of the board's memories, as for `ethosu check`.
  */
-import { runProgram } from "./board_client.mjs";
+import { runProgram } from "../board/board_client.mjs";
 
 /** Vela's examples are not boards; they are used only if there is no board. */
 const isExample = (system) => /^Ethos_/.test(system.name);

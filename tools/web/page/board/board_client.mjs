@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** The page's side of a board that runs in a worker. */
-import { build } from "./romfs.mjs";
-import { Feeds } from "./feeds.mjs";
+import { build } from "../model/romfs.mjs";
+import { Feeds } from "../media/feeds.mjs";
 import { Ring } from "./ring.mjs";
 
 const encoder = new TextEncoder();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** The worker in which a board runs; the board blocks it. */
-import { Board } from "../board/js/board.mjs";
-import { Feeds } from "./feeds.mjs";
+import { Board } from "../../board/js/board.mjs";
+import { Feeds } from "../media/feeds.mjs";
 import { Ring } from "./ring.mjs";
 
 addEventListener("message", ({ data }) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** A model file, described by the runtime in ethosu.wasm: ../board/describe.c. */
-import { Board } from "../board/js/board.mjs";
+/** A model file, described by the runtime in ethosu.wasm: ../../board/describe.c. */
+import { Board } from "../../board/js/board.mjs";
 
 /**
  * @param {WebAssembly.Module} module  ethosu.wasm
