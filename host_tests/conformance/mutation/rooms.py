@@ -67,8 +67,7 @@ ROOMS = (
             "host_tests/conformance/campaigns/board",
         ),
         first=(
-            "binding/test_programs.py", "binding/npu/test_npu.py",
-            "binding/test_arguments.py", "tensor/test_values.py",
+            "binding/npu/test_npu.py", "binding/test_arguments.py", "tensor/test_values.py",
         ),
     ),
     Room(
@@ -96,7 +95,7 @@ ROOMS = (
     ),
     Room(
         "tools", 6, tuple(f"tools/ethosu_tools/{depth}*.py" for depth in ("", "*/", "*/*/")), "",
-        ("host_tests/tools/ethosu_tools",), "python", but=("-stubs", "/tree/"),
+        ("host_tests/tools/ethosu_tools",), rules="python", but=("-stubs", "/tree/"),
     ),
 )  # fmt: skip
 
@@ -132,5 +131,7 @@ def near(tree: Path, room: Room, source: Path) -> list[Path]:
     ordered = [path for path in every if not any(word in str(path) for word in NOT_NEAR)]
     named = [path for path in ordered if stem in path.stem]
     first = [path for name in room.first for path in ordered if str(path).endswith(name)]
+    if missing := [name for name in room.first if not any(str(p).endswith(name) for p in first)]:
+        raise LookupError(f"room {room.name}: no test's path ends with {', '.join(missing)}")
     others = first or [path for path in ordered if stem in (tree / path).read_text()][:NEAREST]
     return list(dict.fromkeys([*named[:NEAREST], *others]))
