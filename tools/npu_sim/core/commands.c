@@ -7,9 +7,10 @@
 enum { NONE = -1, NPU_SET_ABSENT = -1 };
 
 const struct npu_command npu_command_table[NPU_COMMAND_COUNT] = {
-#define OPERATION(code, name, u55, u65, u85, operator) {"NPU_OP_" #name, code, {u55, u65, u85}},
+#define OPERATION(code, name, u55, u65, u85, operator) \
+    {"NPU_OP_" #name, code, {u55, u65, u85}, false},
 #define CONTROL OPERATION
-#define REGISTER(code, name, u55, u65, u85) {"NPU_SET_" #name, code, {u55, u65, u85}},
+#define REGISTER(code, name, u55, u65, u85) {"NPU_SET_" #name, code, {u55, u65, u85}, true},
 #define PAYLOAD REGISTER
 #include "core/commands.def"
 };

@@ -42,6 +42,7 @@ struct npu_command {
     uint16_t code; /**< command word bits [15:0] */
     /** Meaningful bits of command word bits [31:16]; negative if the family lacks the command. */
     int32_t param_mask[NPU_FAMILIES];
+    bool is_register; /**< all that it does is to be stored */
 };
 
 extern const struct npu_command npu_command_table[NPU_COMMAND_COUNT];

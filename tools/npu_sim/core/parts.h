@@ -31,13 +31,14 @@ static inline bool npu_channel_writes(enum npu_channel channel)
     return channel >= NPU_WRITE_OFM;
 }
 
-/** Memory mapped by npu_map_ahead(). */
+struct npu_feature_map;
+
+/** The first tile of a feature map, mapped by npu_map_ahead(). */
 struct npu_mapped {
+    const struct npu_feature_map *map; /**< NULL: unused */
     enum npu_channel channel;
-    unsigned region;
     int64_t offset;
-    uint64_t length; /**< 0: unused */
-    uint8_t *memory;
+    uint8_t *memory; /**< at this offset */
 };
 
 /** Operations of one kind; all times are cycles since the run started. */

@@ -36,6 +36,35 @@ static const uint8_t *map_stream(struct npu *npu)
     return stream;
 }
 
+/** Store the registers that valid commands from run->offset on set, up to the first other command.
+ */
+static void store_registers(struct npu *npu, const uint8_t *stream)
+{
+    struct npu_run *run = &npu->run;
+    const enum npu_family_index family = npu->product->family->index;
+    uint32_t offset = run->offset;
+    while (run->qsize - offset >= 2 * sizeof(uint32_t)) {
+        uint32_t word = load_word(stream + offset);
+        uint32_t param = word >> NPU_WORD_PARAM_SHIFT;
+        int row = npu_command_look_up(&npu->command_index, word & NPU_WORD_CODE_MASK);
+        if (row < 0 || !npu_command_table[row].is_register ||
+            npu_command_table[row].param_mask[family] < 0 ||
+            (param & ~(uint32_t)npu_command_table[row].param_mask[family]) != 0) {
+            break;
+        }
+        /* Without a branch on the class, which is hard to predict. */
+        unsigned payload = (word & NPU_CODE_CLASS_PAYLOAD) != 0;
+        uint64_t both = (uint64_t)param << 32 | load_word(stream + offset + sizeof word);
+        npu->command[row] = both >> 32 * (1 - payload);
+        npu->command_set[row] = true;
+        offset += (uint32_t)sizeof word << payload;
+        run->command++;
+    }
+    run->fetched += offset - run->offset;
+    run->commands += offset - run->offset;
+    run->offset = offset;
+}
+
 /** Decode the command at run->offset; false after recording a parse error. */
 static bool decode(struct npu *npu, const uint8_t *stream, uint32_t *param)
 {
@@ -82,9 +111,7 @@ static bool perform(struct npu *npu, uint32_t param)
     if (action->control != NULL) {
         return action->control(npu, param);
     }
-    const struct npu_command *command = &npu_command_table[run->row];
-    bool with_payload = (command->code & NPU_CODE_CLASS_MASK) == NPU_CODE_CLASS_PAYLOAD;
-    npu->command[run->row] = with_payload ? (uint64_t)param << 32 | run->payload : param;
+    npu->command[run->row] = param; /* of a register without payload, at the stream's end */
     npu->command_set[run->row] = true;
     return true;
 }
@@ -109,6 +136,7 @@ static enum npu_outcome execute(struct npu *npu, unsigned max_operations)
     const uint8_t *stream = map_stream(npu);
     while (stream != NULL && !npu_should_abort(npu)) {
         uint32_t param = 0;
+        store_registers(npu, stream);
         if (!decode(npu, stream, &param)) {
             break;
         }

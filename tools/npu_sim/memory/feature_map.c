@@ -85,10 +85,7 @@ static const uint8_t *whole_map(const struct npu *npu, enum npu_channel channel,
     if (map->chained) {
         return npu->scratch.memory[NPU_BUFFER_CHAIN0 + map->region];
     }
-    int64_t offset = map->base[0] + extent.low;
-    const struct npu_mapped *mapped =
-        npu_mapped_ahead(npu, channel, map->region, offset, (uint64_t)*length);
-    return mapped == NULL ? NULL : mapped->memory + (offset - mapped->offset);
+    return npu_mapped_ahead(npu, channel, map, map->base[0] + extent.low);
 }
 
 bool npu_maps_apart(const struct npu *npu, const struct npu_feature_map *ifm,
@@ -114,19 +111,27 @@ bool npu_map_open(struct npu *npu, enum npu_channel channel, const struct npu_fe
     uint32_t rows = map->height < map->height0 ? map->height : map->height0;
     uint32_t pixels = map->width < map->width0 ? map->width : map->width0;
     struct extent extent = extent_of(map, rows, pixels);
-    npu_map_ahead(npu, channel, map->region, map->base[0] + extent.low,
+    npu_map_ahead(npu, channel, map, map->base[0] + extent.low,
                   (uint64_t)(extent.high - extent.low));
     return true;
 }
 
-/** Host memory of some bytes of a map. */
-static uint8_t *map_bytes(struct npu *npu, enum npu_channel channel,
-                          const struct npu_feature_map *map, int64_t start, int64_t length)
+/** Host memory of pixels from start on; inside: they are in the first tile of the map. */
+static uint8_t *map_pixels(struct npu *npu, enum npu_channel channel,
+                           const struct npu_feature_map *map, int64_t start, uint32_t pixels,
+                           bool inside)
 {
     if (map->chained) {
         return (uint8_t *)npu->scratch.memory[NPU_BUFFER_CHAIN0 + map->region] + start;
     }
-    return npu_map(npu, channel, map->region, start, (uint64_t)length);
+    uint8_t *memory = inside ? npu_mapped_ahead(npu, channel, map, start) : NULL;
+    if (memory != NULL) {
+        return memory;
+    }
+    struct extent extent = extent_of(map, 1, pixels);
+    memory = npu_map(npu, channel, map->region, start + extent.low,
+                     (uint64_t)(extent.high - extent.low));
+    return memory == NULL ? NULL : memory - extent.low;
 }
 
 /** Open the pixels of row y from x on that are in the same tile as x. */
@@ -140,12 +145,12 @@ static bool open_span(struct npu *npu, enum npu_channel channel, const struct np
     int64_t start = map->base[(lower ? 2 : 0) + (right ? 1 : 0)] +
                     (int64_t)(lower ? y - tile_height : y) * map->stride_y +
                     (int64_t)(right ? x - map->width0 : x) * map->stride_x;
-    struct extent extent = extent_of(map, 1, pixels);
-    uint8_t *memory = map_bytes(npu, channel, map, start + extent.low, extent.high - extent.low);
+    bool inside = !right && !lower && y < map->height && x + pixels <= map->width;
+    uint8_t *memory = map_pixels(npu, channel, map, start, pixels, inside);
     if (memory == NULL) {
         return false;
     }
-    *span = (struct npu_span){memory - extent.low, map->stride_x,
+    *span = (struct npu_span){memory, map->stride_x,
                               map->nhcwb16 ? map->stride_c : BRICK * (map->bits / 8), pixels};
     return true;
 }

@@ -84,30 +84,25 @@ static uint8_t *request_mapping(struct npu *npu, enum npu_channel channel, unsig
                       npu_channel_writes(channel));
 }
 
-void npu_map_ahead(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
-                   uint64_t length)
+void npu_map_ahead(struct npu *npu, enum npu_channel channel, const struct npu_feature_map *map,
+                   int64_t offset, uint64_t length)
 {
-    for (int i = 0; i < NPU_MAPPED_MAX; i++) {
-        struct npu_mapped *mapped = &npu->run.mapped[i];
-        if (mapped->length == 0) {
-            uint8_t *memory = request_mapping(npu, channel, region, offset, length);
-            if (memory != NULL) {
-                *mapped = (struct npu_mapped){channel, region, offset, length, memory};
-            }
+    uint8_t *memory = request_mapping(npu, channel, map->region, offset, length);
+    for (int i = 0; i < NPU_MAPPED_MAX && memory != NULL; i++) {
+        if (npu->run.mapped[i].map == NULL) {
+            npu->run.mapped[i] = (struct npu_mapped){map, channel, offset, memory};
             return;
         }
     }
 }
 
-const struct npu_mapped *npu_mapped_ahead(const struct npu *npu, enum npu_channel channel,
-                                          unsigned region, int64_t offset, uint64_t length)
+uint8_t *npu_mapped_ahead(const struct npu *npu, enum npu_channel channel,
+                          const struct npu_feature_map *map, int64_t offset)
 {
     for (int i = 0; i < NPU_MAPPED_MAX; i++) {
         const struct npu_mapped *mapped = &npu->run.mapped[i];
-        uint64_t inside = (uint64_t)offset - (uint64_t)mapped->offset;
-        if (mapped->channel == channel && mapped->region == region && offset >= mapped->offset &&
-            inside <= mapped->length && length <= mapped->length - inside && mapped->length > 0) {
-            return mapped;
+        if (mapped->map == map && mapped->channel == channel) {
+            return mapped->memory + (offset - mapped->offset);
         }
     }
     return NULL;
@@ -116,10 +111,6 @@ const struct npu_mapped *npu_mapped_ahead(const struct npu *npu, enum npu_channe
 uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
                  uint64_t length)
 {
-    const struct npu_mapped *known = npu_mapped_ahead(npu, channel, region, offset, length);
-    if (known != NULL) {
-        return known->memory + (offset - known->offset);
-    }
     if (npu->run.base[region] % BASE_ALIGNMENT != 0) {
         npu_fail(npu, NPU_FAULT_PARSE,
                  "uses region %u: BASEP%u 0x%" PRIx64 " is not a multiple of %d", region, region,

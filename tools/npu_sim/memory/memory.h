@@ -35,17 +35,15 @@ uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int
                  uint64_t length);
 
 /**
- * Map a whole feature map with one request to the host, if it is contiguous.
- *
- * Later npu_map() calls within [offset, offset + length) use this mapping; if it failed, they make
- * their own requests. Valid until the end of the operation.
+ * Map the first tile of a feature map with one request to the host, if it is contiguous. Valid
+ * until the end of the operation, for npu_mapped_ahead().
  */
-void npu_map_ahead(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
-                   uint64_t length);
+void npu_map_ahead(struct npu *npu, enum npu_channel channel, const struct npu_feature_map *map,
+                   int64_t offset, uint64_t length);
 
-/** The mapping that has all bytes of an access; NULL if there is none. */
-const struct npu_mapped *npu_mapped_ahead(const struct npu *npu, enum npu_channel channel,
-                                          unsigned region, int64_t offset, uint64_t length);
+/** Host memory of an offset in that tile; NULL if it was not mapped. */
+uint8_t *npu_mapped_ahead(const struct npu *npu, enum npu_channel channel,
+                          const struct npu_feature_map *map, int64_t offset);
 
 /** Add transferred bytes to the trace. */
 void npu_trace_bytes(struct npu *npu, enum npu_channel channel, unsigned region, uint64_t bytes);

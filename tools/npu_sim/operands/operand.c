@@ -73,28 +73,23 @@ bool npu_decode_operand2(struct npu *npu, struct npu_op *op, struct npu_operand 
            (operand->is_scalar || npu_get_field(npu, NPU_FIELD_IFM2_BUFFER_START, &start));
 }
 
-/** Repeat the one pixel or the one channel of a broadcast row, in place. */
+/** Repeat the one pixel or the one channel of a broadcast row of elements, in place. */
 static void spread(const struct npu_feature_map *from, const struct npu_feature_map *ofm,
-                   int32_t *values)
+                   uint8_t *row, size_t element)
 {
-    size_t depth = ofm->depth;
+    size_t pixel = from->depth * element, whole = ofm->depth * element;
     for (size_t x = ofm->width; x-- > 0;) {
-        const int32_t *pixel = values + (from->width == 1 ? 0 : x * from->depth);
-        int32_t *to = values + x * depth;
-        if (from->depth == depth) {
-            memmove(to, pixel, depth * sizeof *to);
-            continue;
-        }
-        int32_t value = *pixel;
-        for (size_t c = 0; c < depth; c++) {
-            to[c] = value;
+        uint8_t *to = row + x * whole;
+        memmove(to, row + (from->width == 1 ? 0 : x * pixel), pixel);
+        for (size_t done = pixel; done < whole; done *= 2) {
+            memcpy(to + done, to, done < whole - done ? done : whole - done);
         }
     }
 }
 
 bool npu_operand_load(struct npu *npu, const struct npu_operand *operand,
                       const struct npu_feature_map *map, const struct npu_feature_map *ofm,
-                      uint32_t y, int32_t *row)
+                      uint32_t y, int32_t *row, uint8_t *bytes)
 {
     if (y > 0 && (operand->is_scalar || map->height == 1)) {
         return true;
@@ -105,11 +100,11 @@ bool npu_operand_load(struct npu *npu, const struct npu_operand *operand,
         }
         return true;
     }
-    if (!npu_read_row_32(npu, map, y, row)) {
+    if (bytes != NULL ? !npu_read_row_8(npu, map, y, bytes) : !npu_read_row_32(npu, map, y, row)) {
         return false;
     }
     if (map->width != ofm->width || map->depth != ofm->depth) {
-        spread(map, ofm, row);
+        spread(map, ofm, bytes != NULL ? bytes : (uint8_t *)row, bytes != NULL ? 1 : sizeof *row);
     }
     return true;
 }

@@ -26,11 +26,12 @@ bool npu_decode_operand2(struct npu *npu, struct npu_op *op, struct npu_operand 
 /**
  * Read row y of an operand, broadcast to the OFM's row.
  *
- * @param row  as wide as the OFM's, zero point subtracted; must keep its contents from row 0 on
+ * @param row    as wide as the OFM's, zero point subtracted; must keep its contents from row 0 on
+ * @param bytes  in place of it, for what npu_read_row_8() reads of an operand that is no scalar
  */
 bool npu_operand_load(struct npu *npu, const struct npu_operand *operand,
                       const struct npu_feature_map *map, const struct npu_feature_map *ofm,
-                      uint32_t y, int32_t *row);
+                      uint32_t y, int32_t *row, uint8_t *bytes);
 
 /** Scale one value. */
 static inline int64_t npu_operand_scale(const struct npu_input_scale *scale, int64_t value)
