@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from host_tests.kit import debian, firmware_image, sharing, stand_ins
+from host_tests.kit.board_models import keep_file
 from host_tests.kit.models import vela_once
 from host_tests.kit.process import cpu_seconds
 from host_tests.kit.sharing import REPO
@@ -174,3 +175,10 @@ def test_options_of_the_tests_need_no_path():
     conftests = list((REPO / "host_tests").rglob("conftest.py"))
     assert conftests
     assert [path for path in conftests if "addoption" in path.read_text()] == []
+
+
+def test_a_file_that_an_earlier_test_has_changed_is_written_again(board):
+    for found in (b"12", b"21", b""):
+        board.write_file("/kept", found)
+        keep_file(board, "/kept", b"12")
+        assert board.read_file("/kept") == b"12"

@@ -191,7 +191,7 @@ def simple(line: str) -> Iterator[list[str]]:
     for word in [*split, ";"]:
         if word in (">", ">>", "<"):
             words.append(word)
-        elif set(word) <= set("();<>|&$"):
+        elif word and set(word) <= set("();<>|&$"):
             if words:
                 yield words
             words = []

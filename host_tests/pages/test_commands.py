@@ -92,6 +92,7 @@ def test_commands_that_take_long_run(page, tmp_path):
         ("make -C firmware wheel", "P.md:1: make has no target wheel"),
         ("pytest --bored", "P.md:1: pytest has no option --bored"),
         ("pytest host_tests/no", "P.md:1: there is no host_tests/no"),
+        ('pytest -m "" host_tests/no', "P.md:1: there is no host_tests/no"),
         ("python -m ethosu_tools.no", "P.md:1: there is no module ethosu_tools.no"),
         ("ethosu inspect a.tflite", "P.md:1: nothing before makes a.tflite"),
         ("ethosu compile kws.tflite\nethosu run kw_vela.tflite", "makes kw_vela.tflite"),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * mpu NUMBER [START END CACHE CPU]... [ADDRESS [REGISTERS]]: run firmware/cortex_m/mpu.c with an MPU of
- * NUMBER regions and a board with these memories, named m0, m1 and so on. At ADDRESS the CPU may
- * write even if the memory is read-only, or, with REGISTERS, accesses registers (1), or after those
- * the memory again (0). Prints the error message, or the registers of each region.
+ * mpu NUMBER [START END CACHE CPU]... [ADDRESS [REGISTERS]]: run firmware/cortex_m/mpu.c with an
+ * MPU of NUMBER regions and a board with these memories, named m0, m1 and so on. At ADDRESS the CPU
+ * may write even if the memory is read-only, or, with REGISTERS, accesses registers (1), or after
+ * those the memory again (0). Prints the error message, or the registers of each region.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 import errno
 import io
 import os
-import secrets
 import stat
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -125,7 +124,7 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
                 raise InputError(f"{path} cannot be written: it is {_kind(target.stat().st_mode)}")
             target.parent.mkdir(parents=True, exist_ok=True)
             # Another command may write the same file at the same time.
-            part = target.with_name(f".{secrets.token_hex(8)}.part")
+            part = target.with_name(f".{os.urandom(8).hex()}.part")
             parts.append((part, target))
             part.write_bytes(data)
         for part, target in parts:

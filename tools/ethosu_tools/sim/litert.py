@@ -17,7 +17,6 @@ import itertools
 import weakref
 from collections import deque
 from collections.abc import Sequence
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -68,6 +67,8 @@ class Interpreter:
 
 def installed() -> str:
     """Return the installed release of LiteRT, or "none"."""
+    from importlib import metadata  # slow to load
+
     try:
         return metadata.version("ai-edge-litert")
     except metadata.PackageNotFoundError:

@@ -6,14 +6,14 @@ import pytest
 from ethosu_tools.model.samples import speech, wake_words
 from ethosu_tools.sim import oracle
 
-from host_tests.kit.board_models import raised
+from host_tests.kit.board_models import keep_file, raised
 from host_tests.modules.ethosu.audio import references
 
 SAMPLES = speech.say("okay nabu", "en-us")[12000:36000]
 
 
 def _with_sound(board):
-    board.write_file("/sound.pcm", SAMPLES.tobytes())
+    keep_file(board, "/sound.pcm", SAMPLES.tobytes())
     board.exec(
         "import ethosu_audio, gc\nfrom array import array\n"
         "with open('/sound.pcm', 'rb') as file: sound = file.read()\n"

@@ -17,8 +17,8 @@ INPUT = "x = bytearray((7 * i) & 255 for i in range(64 * 64))\n"
 @pytest.fixture
 def pools(board):
     """Load a pool that takes minutes as `slow`, and one that takes about 100 ms as `m`."""
-    board.write_file("/slow.tflite", long_runs.slow_pool(512, 511))
-    board.write_file("/pool.tflite", long_runs.slow_pool(64, 63))
+    board_models.keep_file(board, "/slow.tflite", long_runs.slow_pool(512, 511))
+    board_models.keep_file(board, "/pool.tflite", long_runs.slow_pool(64, 63))
     board.exec(
         "import ethosu\nm = ethosu.Model('/pool.tflite')\n"
         f"{INPUT}y = m.predict([x])[0]\n"

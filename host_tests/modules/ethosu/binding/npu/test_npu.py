@@ -3,7 +3,7 @@
 
 import pytest
 
-from host_tests.kit.board_models import interrupt, raised
+from host_tests.kit.board_models import interrupt, keep_file, raised
 
 
 @pytest.fixture
@@ -12,8 +12,8 @@ def npu(api, board_npu, raw):
     call = raw(board_npu)
     start, end = call.inputs[0].offset, call.outputs[0].offset
     fast = f"ethosu.buffer({call.fast_scratch_size})" if call.fast_scratch_size else "scratch"
-    api.write_file("/payload", call.commands)
-    api.write_file("/weights", call.weights)
+    keep_file(api, "/payload", call.commands)
+    keep_file(api, "/weights", call.weights)
     api.exec(
         "import time, uctypes\n"
         "payload, weights = open('/payload', 'rb').read(), open('/weights', 'rb').read()\n"
