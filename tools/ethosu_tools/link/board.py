@@ -11,6 +11,7 @@ transmission errors raise an exception and never cause a wrong result.
 """
 
 import contextlib
+import errno
 import hashlib
 import io
 import os
@@ -49,6 +50,8 @@ _PROMPT_TIMEOUT_S = 1.0
 # A board that sent this many fault reports faults at each start.
 _REPORTS = 3
 _WAITING = "waiting for the board's prompt"
+# What the system says of a port whose other end is gone; pyserial passes it on from some calls.
+_LINK_ERRORS = (errno.EIO, errno.ENXIO, errno.ENODEV)
 # After this silence, the output of a board is considered complete.
 _QUIET_S = 0.2
 _QUIET_TRIES = 10
@@ -436,11 +439,11 @@ class Board(Closeable):
             with contextlib.redirect_stdout(io.StringIO()):
                 yield
             self.log.add_output(port.take_skipped().decode(errors="replace"))
-        except serial.SerialException:
-            raise BoardLinkError(
-                f"{what}: the link to {self.port} failed{self._failure_details()}"
-            ) from None
         except OSError as error:
+            if isinstance(error, serial.SerialException) or error.errno in _LINK_ERRORS:
+                raise BoardLinkError(
+                    f"{what}: the link to {self.port} failed{self._failure_details()}"
+                ) from None
             raise BoardError(f"{what}: {error}") from None
         except (TransportError, *board_code.PARSE_ERRORS) as error:
             self._is_lost = True

@@ -63,6 +63,7 @@ static void store_registers(struct npu *npu, const uint8_t *stream)
     run->fetched += offset - run->offset;
     run->commands += offset - run->offset;
     run->offset = offset;
+    atomic_store_explicit(&npu->qread, offset, memory_order_relaxed);
 }
 
 /** Decode the command at run->offset; false after recording a parse error. */

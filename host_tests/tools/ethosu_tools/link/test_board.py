@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests the Board interface with a fake board: answers, errors, broken links."""
 
+import errno
 import os
 import re
 import socket
@@ -179,6 +180,17 @@ def test_doubled_request_is_not_run_again(fake, monkeypatch):
         fake.ask("runs += 1")
     monkeypatch.undo()
     assert fake.eval("runs") == 1
+
+
+def test_a_system_call_on_a_port_whose_board_is_gone_is_a_failed_link(fake, monkeypatch):
+    """pyserial passes on what the system says, instead of a SerialException, from some calls."""
+
+    def gone(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Port, "write", gone)
+    with pytest.raises(BoardLinkError, match=f"the link to {fake.port} failed"):
+        fake.exec("1")
 
 
 def test_damaged_answer_is_refused(fake, monkeypatch):

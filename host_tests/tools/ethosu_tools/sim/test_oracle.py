@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Tests the external reference: results, state and errors."""
 
+from importlib import metadata
+
 import numpy as np
 import pytest
 from ethosu_tools.base.errors import InputError, SetupError
@@ -68,7 +70,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_another_litert_is_refused(monkeypatch):
     monkeypatch.delenv("ETHOSU_LITERT", raising=False)
-    monkeypatch.setattr(litert.metadata, "version", lambda _: "1.3.0")
+    monkeypatch.setattr(metadata, "version", lambda _: "1.3.0")
     message = r"ai-edge-litert 1\.2\.0 or 2\.3\.0, but 1\.3\.0 is installed; run: pip install ai-"
     with pytest.raises(SetupError, match=message):
         oracle.run(small_cnn(), [IMAGE])
@@ -87,14 +89,14 @@ def test_a_litert_that_is_tried_gets_the_models_of_the_newest_known(monkeypatch)
         (litert.RELEASES[1], None, True),
         (litert.RELEASES[0], "99.1", False),
     ):
-        monkeypatch.setattr(litert.metadata, "version", lambda _, release=release: release)
+        monkeypatch.setattr(metadata, "version", lambda _, release=release: release)
         if named:
             monkeypatch.setenv("ETHOSU_LITERT", named)
         else:
             monkeypatch.delenv("ETHOSU_LITERT")
         oracle.Oracle(small_cnn(), here=True)
         assert asked.pop() == later
-    monkeypatch.setattr(litert.metadata, "version", lambda _: "99.2")
+    monkeypatch.setattr(metadata, "version", lambda _: "99.2")
     with pytest.raises(SetupError, match=r"99\.2 is installed"):
         oracle.Oracle(small_cnn(), here=True)
 
