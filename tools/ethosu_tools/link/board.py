@@ -100,6 +100,11 @@ class Board(Closeable):
             self._enter(boot_timeout)
             undone.pop_all()
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the board did not answer as expected, and nothing has reached it since."""
+        return self._is_lost
+
     def begin_log(self) -> None:
         """Clear the log of the board's output."""
         self.log.begin()
@@ -346,7 +351,7 @@ class Board(Closeable):
         self._is_lost = True
         self.log.console.begin()
         if wait:
-            self._reconnect()
+            self.reconnect()
             self.log.add_boot(self._transport.serial.history)
 
     def _reset(self) -> None:
@@ -470,7 +475,7 @@ class Board(Closeable):
                     break
                 port.read(port.in_waiting)
 
-    def _reconnect(self) -> None:
+    def reconnect(self) -> None:
         """Get the prompt after a reset; a port that disappears meanwhile is opened again."""
         deadline = self._deadline(self._boot_timeout)
         while True:
