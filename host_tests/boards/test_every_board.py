@@ -103,7 +103,7 @@ def test_its_flash_survives_without_power(every_board):
     every_board.exec("import emulator, time")
     every_board.write_file("/kept.bin", b"kept" * 1000)
     every_board.start("emulator.fault('board.power-loss')\ntime.sleep(60)")
-    every_board._reconnect()
+    every_board.reconnect()
     every_board.exec("import machine, os")
     flash = raised(every_board, "machine.Flash()") == "nothing"
     assert every_board.eval("'kept.bin' in os.listdir('/')") is flash
@@ -116,7 +116,7 @@ def test_it_reports_the_reset_cause(every_board):
     every_board.exec("import machine")
     assert every_board.eval("machine.reset_cause() == machine.HARD_RESET")
     run_until(every_board, b"*** Fault: ", "machine.mem32[0]")
-    every_board._reconnect()
+    every_board.reconnect()
     every_board.exec("import machine")
     assert every_board.eval("machine.reset_cause() == machine.FAULT_RESET")
 
@@ -177,7 +177,7 @@ def test_it_starts_in_the_state_left_by_a_boot_loader(every_board, left):
     image = firmware_image.of(every_board.machine.board.name)
     symbols = {name: image.symbol(name) for name in ("_stack_limit", "startup_reset_handler")}
     run_until(every_board, b"left", LEFT.format(**left, **symbols))
-    every_board._reconnect()
+    every_board.reconnect()
     every_board.exec("import machine, time\ntime.sleep_ms(3)")
     assert not every_board.eval("'left' in globals()")
     assert every_board.eval(ENABLED) == before

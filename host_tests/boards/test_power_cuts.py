@@ -63,7 +63,7 @@ def cut(board: QemuBoard, step: int, code: str, again: int = 0, fail: int = 0) -
     )
     board.inject(b"x")
     said = wait_for_log(board.machine, before, CUT, "whole")
-    board._reconnect()
+    board.reconnect()
     board.exec(DEPLOY)
     return CUT in said
 
@@ -80,7 +80,7 @@ def wait_for_log(machine: Machine, start: int, *words: str) -> str:
 def restart(board: QemuBoard) -> None:
     """A soft reset that may end in a power cut, after which no raw REPL answers."""
     board.inject(b"\x04")  # Ctrl-D
-    board._reconnect()
+    board.reconnect()
     assert board.eval("'deploy' not in globals()")
     board.exec(DEPLOY)
 

@@ -13,9 +13,8 @@ from ethosu_tools.boards.setup import emulated
 from ethosu_tools.compile import vela
 from ethosu_tools.link.board import QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
-from ethosu_tools.model import ModelFile
+from ethosu_tools.model import ModelFile, vela_raw
 
-from host_tests.kit.models import vela_raw
 from host_tests.kit.models.reference_cases import outputs_of
 
 ALIF = ("kws_u55_128", "kws_u55_256", "kws_u85_256")
@@ -24,9 +23,9 @@ NPU = "ethos-u85-256"  # the NPU of Ambiq's board
 WHERE = ("sim", "qemu")
 
 
-def check(model: Path, inputs, expected, where: str, npu: str) -> None:
+def check(model: Path | ModelFile, inputs, expected, where: str, npu: str) -> None:
     """Compare all outputs of one inference, in the file's order."""
-    graph = ModelFile(model).description
+    graph = ModelFile.of(model).description
     inputs = [each.reshape(end.shape) for each, end in zip(inputs, graph.inputs, strict=True)]
     (found,) = outputs_of(model, [inputs], where, npu=npu)
     assert [each.tobytes() for each in found] == [each.tobytes() for each in expected]
@@ -77,3 +76,11 @@ def test_ambiqs_command_stream_on_a_board(golden, emulator_only):
         )
         found = board.eval(f"bytes(scratch[{end}:{end + expected.size}])")
     assert found == expected.tobytes()
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_ambiqs_command_stream_as_a_model(golden, emulator_only, where):
+    """`ethosu run` makes a model of Vela's raw output, with the same arguments of the driver."""
+    model = vela_raw.find(golden / "ambiq_u85/kws_micronet_m.vela.npz")
+    ends = (ambiq(golden, "kws_micronet_m", end) for end in ("ifm", "ofm"))
+    check(model, *ends, where, NPU)

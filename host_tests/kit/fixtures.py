@@ -15,9 +15,10 @@ from ethosu_tools.base.errors import NoEmulatorError
 from ethosu_tools.boards import setup
 from ethosu_tools.link.board import Board, QemuBoard
 from ethosu_tools.link.emulator.qemu import Machine
+from ethosu_tools.model import vela_raw
 
 from host_tests.kit import board_models, firmware_image, matrix, needs, ram_disk, sharing
-from host_tests.kit.models import reference_cases, vela_once, vela_raw
+from host_tests.kit.models import reference_cases, vela_once
 from host_tests.kit.sharing import REPO
 from host_tests.tools.qemu_plugin import releases
 

@@ -3,7 +3,8 @@
 
 from pathlib import Path
 
-from host_tests.kit.models.vela_raw import VelaRaw
+from ethosu_tools.model.vela_raw import VelaRaw
+
 from host_tests.modules.ethosu.executorch import made, program_writer
 from host_tests.modules.ethosu.executorch.vela_binary import VelaBinary
 

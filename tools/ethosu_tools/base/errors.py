@@ -73,6 +73,10 @@ class BoardLinkError(BoardError):
     """The link to the board broke or could not be opened."""
 
 
+class ExpectError(BoardError):
+    """A board that works did not print what a test expected."""
+
+
 class BoardResetError(BoardError):
     """The board restarted while a program ran, or since the last one: its variables are lost.
 

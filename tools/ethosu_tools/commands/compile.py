@@ -3,6 +3,7 @@
 
 import argparse
 import contextlib
+import re
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator
@@ -32,7 +33,7 @@ from ..compile.strip import strip_checked
 from ..debug import remedies
 from ..debug.advice import option
 from ..debug.remedies import Change
-from ..model import BOARD, PROGRAM, SOURCE, ModelFile, arrays, reading
+from ..model import BOARD, PROGRAM, SOURCE, ModelFile, arrays, c_array, reading
 from ..model.tflite import model_metadata, signatures
 from ..model.tflite.metadata import put
 from ..model.vela_versions import add_data_option, open_model, warn
@@ -116,6 +117,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compiled model (default: NAME_vela.tflite or NAME.pte in the current folder)",
     )
     parser.add_argument(
+        "--c-array",
+        type=Output,
+        metavar="FILE",
+        help="also write the compiled model as a C array, NAME[] in NAME.h (static), NAME.c or "
+        "NAME.cc (external), and its size NAME_len: for TensorFlow Lite Micro, Zephyr, Arduino",
+    )
+    parser.add_argument(
+        "--c-section", metavar="SECTION", help="section of the linker for that array"
+    )
+    parser.add_argument(
         "--vela-report", type=Output, metavar="FILE", help="save Vela's complete report here"
     )
     parser.add_argument("--config", default=targets.CONFIG_FILE, help="Vela configuration file")
@@ -193,7 +204,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Compile."""
+    """Compile, and write the result as a C array, too."""
+    file, section = args.c_array, args.c_section
+    if section and (not file or not re.fullmatch(r"[\w.$-]+", section)):
+        raise UsageError("--c-section is a section's name, for the array of --c-array")
+    if file:
+        c_array.name_of(file)
+    data = _execute(args, ui)
+    if file:
+        made = Path(data["model"])
+        text = c_array.source(
+            read_whole(made), file, f"{made.name}: {data['bytes']} bytes", section
+        )
+        write_whole(file, text.encode())
+        data["c_array"] = str(file)
+    return data
+
+
+def _execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if args.reserve and not args.board:
         raise UsageError("--reserve is a part of a board's heap: name the board with --board")
     if args.model.suffix == PROGRAM.suffix and args.strip:
@@ -642,6 +670,7 @@ def render(data: dict[str, Any]) -> str:
     report = _fit(data)
     report += [f"report     {data['report']}"] if data["report"] else []
     report += [f"debug db   {data['debug_db']}"] if "debug_db" in data else []
+    report += [f"C array    {data['c_array']}"] if "c_array" in data else []
     sizes = [f"plan       {arena.sizes(data['plan'])}"] if "plan" in data else []
     if "vela_estimate" not in data:
         lines = data["proof"]["text"] if "proof" in data else []

@@ -37,6 +37,11 @@ these are run and compared: integers must be equal, floats may differ as in Exec
 1e-5, absolute 1e-8).
 
     ethosu run kws.bpte --on qemu
+
+Vela's raw output (`vela --output-format raw`) is run with its own command stream and memory; its
+integers have no scale, and it has no model for the CPU:
+
+    ethosu run kws_vela.npz --on qemu --input in.npz
 """
 
 

@@ -15,6 +15,7 @@ import errno
 import hashlib
 import io
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -32,6 +33,7 @@ from ..base.errors import (
     BoardLinkError,
     BoardResetError,
     BoardTimeoutError,
+    ExpectError,
     RemoteError,
 )
 from ..base.files import LARGEST
@@ -42,6 +44,7 @@ from . import board_code, board_log, restart
 from .board_code import Kind, checked, literal
 from .board_log import BoardLog
 from .emulator.qemu import Machine, summarise_log
+from .expect import Patterns, compiled
 from .port import ANSWER_TIMEOUT_S, OnOutput, RestartedError, StepError, Transport
 
 BOOT_TIMEOUT_S = 10.0
@@ -90,6 +93,7 @@ class Board(Closeable):
         self._boot_timeout = boot_timeout
         self._can_ask = False
         self._is_lost = False  # the state of the protocol is unknown
+        self._runs = self._is_told = False  # a program runs; its traceback is logged
         # The port of an emulator that this process started is private.
         self._lock = Lock(port) if process is None else None
         with contextlib.ExitStack() as undone:
@@ -98,6 +102,11 @@ class Board(Closeable):
             undone.callback(self.close)
             self._enter(boot_timeout)
             undone.pop_all()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the board did not answer as expected, and nothing has reached it since."""
+        return self._is_lost
 
     def begin_log(self) -> None:
         """Clear the log of the board's output."""
@@ -232,6 +241,8 @@ class Board(Closeable):
         with self._translated("starting code", seconds, watch=True):
             self._transport.serial.check_idle()
             self._transport.exec_raw_no_follow(code)
+        self._runs, self._is_told = True, False
+        self.log.console.begin_program()
 
     def finish(
         self,
@@ -254,18 +265,65 @@ class Board(Closeable):
         try:
             return self._finish(timeout, overall, on_output)
         except RemoteError as error:
-            self.log.add_error(error)
+            if not self._is_told:
+                self.log.add_error(error)
             raise
 
     def _finish(
         self, timeout: float, overall: float | None, on_output: OnOutput | None = None
     ) -> str:
+        self._runs = False
         with self._translated("running code", overall, stops=True):
             output, error = self._transport.follow(timeout, on_output)
         printed = "" if on_output else str(output.decode(errors="replace"))
         if error:
             raise RemoteError(error.decode(errors="replace"), printed)
         return printed
+
+    def expect(self, pattern: Patterns, timeout: float = 10) -> re.Match[str]:
+        """Wait until the board prints what a regular expression, or one of several, matches.
+
+        Searches what the board has printed since the last match, or since the test's start: a
+        finished program, one that runs since `start`, a boot after `reset`. Returns the match,
+        which is consumed, and what comes before it; `finish` returns only what follows.
+        Half a line may have arrived: end a pattern that takes a whole one with a newline.
+        `timeout` is the whole time. ExpectError: it was not printed, or the program has ended.
+        """
+        return self._expect(compiled(pattern), timeout)
+
+    def expect_exact(self, text: Patterns, timeout: float = 10) -> re.Match[str]:
+        """Do the same for a text, or one of several, that is no regular expression."""
+        return self._expect(compiled(text, exact=True), timeout)
+
+    def _expect(self, patterns: list[re.Pattern[str]], timeout: float) -> re.Match[str]:
+        wanted = " or ".join(repr(each.pattern) for each in patterns)
+        deadline, ended = self._deadline(timeout), False
+        with self._translated(f"expecting {wanted}", None, watch=self._runs and not self._is_lost):
+            while not (found := self.log.console.find(patterns)) and not ended:
+                if deadline.expired():
+                    break
+                ended = self._hear()
+        if found:
+            return found
+        sent = self._transport.serial.recent
+        who = f"expecting {wanted}: the board at {self.port}"
+        if self._runs and restart.is_in(sent):
+            raise self._restarted(who, sent)
+        why = "its program ended" if ended else f"waited {timeout:g} s"
+        tail = self.log.console.tail()
+        raise ExpectError(f"{who} did not print it ({why}); it printed: {tail or 'nothing'}")
+
+    def _hear(self) -> bool:
+        """Log what the board prints now; True if its program has ended."""
+        port, raw = self._transport.serial, not self._is_lost
+        idle = raw and not self._runs
+        data = port.hear_idle() if idle else port.hear(raw=raw)
+        self.log.add_output(self.log.console.decode(data))
+        traceback = port.ended() if raw and not idle else None
+        if traceback and not self._is_told:
+            self._is_told = True
+            self.log.add_traceback(traceback.decode(errors="replace"))
+        return traceback is not None
 
     def inject(self, data: bytes) -> None:
         r"""Type bytes at the board's console, such as b"\x03" (Ctrl-C), whatever it is doing."""
@@ -286,16 +344,27 @@ class Board(Closeable):
             self._check_prompt(ANSWER_TIMEOUT_S)
         self._is_lost = False
 
-    def reset(self) -> None:
-        """Reset the whole board."""
+    def reset(self, *, wait: bool = True) -> None:
+        """Reset the whole board; `expect` searches what it prints from there on.
+
+        Without `wait`, the board boots and runs its main.py, which the next call of another method
+        than `expect` interrupts.
+        """
+        self._reset()
+        self._is_lost = True
+        self.log.console.begin()
+        if wait:
+            self.reconnect()
+            self.log.add_boot(self._transport.serial.history)
+
+    def _reset(self) -> None:
         self.start("import machine; machine.reset()")
-        self._reconnect()
 
     def interrupt(self) -> None:
         """Stop the running program and return to the raw REPL, keeping the interpreter's state."""
         with self._translated("interrupting", _SILENCES * ANSWER_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=False)
-        self._is_lost = False
+        self._is_lost = self._runs = False
 
     def write_file(self, path: str, data: bytes, *, progress: Update | None = None) -> None:
         """Write a file to the board; `progress` is called with the bytes done and the total."""
@@ -393,7 +462,7 @@ class Board(Closeable):
 
     def _check_prompt(self, timeout: float) -> None:
         """Check that the board replies to this request, and not to an earlier one."""
-        self._can_ask, self._transport.use_raw_paste = False, True
+        self._can_ask, self._transport.use_raw_paste, self._runs = False, True, False
         word = os.urandom(4).hex()
         output, _ = self._transport.exec_raw(f"print({word!r})", timeout)
         if word.encode() not in output:
@@ -409,7 +478,7 @@ class Board(Closeable):
                     break
                 port.read(port.in_waiting)
 
-    def _reconnect(self) -> None:
+    def reconnect(self) -> None:
         """Get the prompt after a reset; a port that disappears meanwhile is opened again."""
         deadline = self._deadline(self._boot_timeout)
         while True:
@@ -526,10 +595,9 @@ class QemuBoard(Board):
         lines = self.machine.log(self._log_begin).splitlines()
         return text + "".join(f"{line}\n" for line in lines if line.strip() and line not in text)
 
-    def reset(self) -> None:
+    def _reset(self) -> None:
         """Press the reset button, which works even if the firmware hangs."""
         self.machine.reset()
-        self._reconnect()
 
     def close(self) -> None:
         """Close the port and end the emulator."""
@@ -566,6 +634,13 @@ class QemuBoard(Board):
     def _soft_reset(self) -> None:
         super()._soft_reset()
         self.machine.rest()
+
+    def _expect(self, patterns: list[re.Pattern[str]], timeout: float) -> re.Match[str]:
+        try:
+            return super()._expect(patterns, timeout)
+        finally:
+            if not self._runs and not self._is_lost:
+                self.machine.rest()
 
     def _open(self) -> Transport:
         try:

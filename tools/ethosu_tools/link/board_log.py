@@ -4,6 +4,7 @@
 import re
 
 from ..base.errors import RemoteError
+from .expect import Console
 from .restart import REPORT
 
 # Maximum size of the log, since a program may print endlessly.
@@ -18,6 +19,7 @@ _PROTOCOL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])"
     r"|raw REPL; CTRL-B to exit\r?\n>?|[\x00-\x08\x0e-\x1f]"
 )
+_RAW = b"raw REPL; CTRL-B to exit"
 # Bytes that only an echo can contain: the tools type them at a board without a prompt.
 _TYPED, _CTRL_C = frozenset(b"\r\n\x01\x03\x04"), 3
 _PRINTABLE = frozenset(b"\t\n\r\x1b") | frozenset(range(0x20, 0x7F))
@@ -77,11 +79,13 @@ class BoardLog:
     """The events on a board since `begin`, as text."""
 
     def __init__(self) -> None:
+        self.console = Console()
         self.begin()
 
     def begin(self) -> None:
         """Clear the log."""
         self._text, self._code = "", ""
+        self.console.begin()
 
     def add_code(self, code: str | bytes) -> None:
         """Add code that was sent, so that a following traceback can quote its lines."""
@@ -89,7 +93,9 @@ class BoardLog:
 
     def add_output(self, text: str) -> None:
         """Add output of a program."""
-        self._text = (self._text + text.replace("\r\n", "\n"))[-_LARGEST:]
+        text = text.replace("\r\n", "\n")
+        self._text = (self._text + text)[-_LARGEST:]
+        self.console.add(text)
 
     def add_error(self, error: RemoteError) -> None:
         """Add an exception of the board, and the output before it."""
@@ -104,6 +110,10 @@ class BoardLog:
             frame = _FRAME.match(line)
             if frame and int(frame[1]) <= len(code):
                 self.add_output(f"    {code[int(frame[1]) - 1].strip()}\n")
+
+    def add_boot(self, data: bytes) -> None:
+        """Add what a board sent from its reset to the prompt of the raw REPL."""
+        self.add_output(_PROTOCOL.sub("", data.rpartition(_RAW)[0].decode(errors="replace")))
 
     def add_received(self, data: bytes) -> None:
         """Add data received during a failed step, such as a fault report."""

@@ -41,7 +41,7 @@ _PIECE_BYTES = 4096
 # The raw REPL's mark for the end of a program, of its output and of its error.
 EOT = b"\x04"
 # This follows a program's output, unless the program itself has printed such a mark.
-_ENDED = re.compile(rb"\x04[^\x04]*\x04(?:>|MPY: soft reboot)")
+_ENDED = re.compile(rb"\x04([^\x04]*)\x04(?:>|MPY: soft reboot)")
 # Answers to a request for raw paste mode, which old boards take for a request for the raw REPL.
 _PASTES, _NO_PASTE, _OLD = b"R\x01", b"R\x00", b"raw REPL; CTRL-B to exit\r\n>"
 _SOFT_RESET = b"MPY: soft reboot"
@@ -180,6 +180,30 @@ class Port:
             at = max(0, len(self._received) - longest + 1)
             if not self._more(silence):
                 raise StepError("stopped responding")
+
+    def hear(self, *, raw: bool) -> bytes:
+        """Take what the board printed, without waiting for more than a moment.
+
+        At the `raw` REPL, the end of a program and the prompt remain to be read.
+        """
+        self._receive()
+        if not raw:
+            return self._take(len(self._received))
+        end = self._received.find(EOT)
+        return self._take(len(self._received) if end < 0 else end)
+
+    def hear_idle(self) -> bytes:
+        """Take what a board without a program printed, such as its timers."""
+        self._receive()
+        data = self._take(len(self._received))
+        if b">" in data:  # the prompt remains to be read
+            self._received += b">"
+        return data.replace(b">", b"", 1)
+
+    def ended(self) -> bytes | None:
+        """Return the traceback of a program that has ended, b"" without one; None if it runs."""
+        found = _ENDED.match(self._received)
+        return found[1] if found else None
 
     def is_at_prompt(self) -> bool:
         """Whether the raw REPL's prompt, or a soft reset, follows what the program sent."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..base.errors import InputError
 from ..base.ui import Ui
-from . import DATA, ModelFile
+from . import DATA, ModelFile, vela_raw
 from .tflite import signatures
 
 # tools/npu_sim/README.md lists the models; test_velas.py of conformance/generator compares them.
@@ -28,8 +28,10 @@ def open_model(
     `data` is the data file of a program. `signature` selects one of several of a `.tflite`; without
     it, a note says that only the first subgraph is used.
     """
-    file = ModelFile(model, data)
-    warn(ui, file)
+    raw = vela_raw.find(model)
+    file = raw or ModelFile(model, data)
+    if not raw:  # which has no version of Vela
+        warn(ui, file)
     if signature is None and len(file.signatures) > 1:
         ui.note_long(
             f"{file} has the signatures {', '.join(file.signatures)}; this is only about its first "

@@ -5,6 +5,8 @@ The README explains the file of a pool.
 Without a pool, or with "qemu" as the only entry, each worker of a run has separate emulated boards.
 """
 
+import shlex
+import subprocess
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import boards
+from ..base import deadline
 from ..base.errors import BoardError, InputError
 from ..base.files import read_whole
 from ..base.locks import Lock, LockedError, managed, waiting
@@ -23,6 +26,8 @@ from ..link.board import Board, open_board
 
 QEMU = "qemu"
 _POLL_S = 0.05
+# A power switch answers within this time, and a board's capacitors are then empty.
+_SWITCH_S, _OFF_S = 30.0, 1.0
 # This code identifies a board; stock firmware has no module `ethosu`.
 _ASK = """\
 import os
@@ -65,6 +70,7 @@ class Place:
     board: str | None = None
     npu: str | None = None
     tags: frozenset[str] = frozenset()
+    power: tuple[str, ...] = ()  # commands that switch the board off and on
     lock: str = ""  # name of the lock of an emulated board; "" if each worker has its own
 
     @property
@@ -81,6 +87,22 @@ class Place:
     def locked(self) -> str:
         """Name of the lock that the place's user holds; "" if each worker has its own board."""
         return self.port if self.is_real else self.lock
+
+    def switch_off_and_on(self) -> None:
+        """Interrupt the board's power; BoardError if a command fails or takes too long."""
+        for number, command in enumerate(self.power):
+            if number:
+                time.sleep(_OFF_S)
+            who = f"{self.title}: the command for its power, {command}"
+            try:
+                done = deadline.run(shlex.split(command), _SWITCH_S)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                late = isinstance(error, subprocess.TimeoutExpired)
+                why = f"took longer than {_SWITCH_S:g} s" if late else f"cannot be run: {error}"
+                raise BoardError(f"{who}, {why}") from None
+            if done.returncode:
+                said = (done.stderr or done.stdout).strip()[-200:]
+                raise BoardError(f"{who}, failed (exit code {done.returncode}): {said}")
 
     @property
     def _facts(self) -> BoardFacts:
@@ -111,11 +133,26 @@ class Taken:
             self._lock = Lock(place.lock, place.title) if place.lock else None
             if self._lock:
                 opened.callback(self._lock.close)
-            self.board: Board = open_board(place.port, board=place.board, npu=npu or place.npu)
+            self.board = self._open(place, npu)
             opened.callback(self.board.close)
             answer: tuple[list[str], str, str] = self.board.ask(_ASK, kind=(list, str, str))
             self.npus, self.firmware, self.machine = answer
             self.close = opened.pop_all().close
+
+    @staticmethod
+    def _open(place: Place, npu: str | None) -> Board:
+        """Open the board; one that does not answer is switched off and on, if that is possible."""
+        options = {"board": place.board, "npu": npu or place.npu}
+        try:
+            return open_board(place.port, **options)
+        except LockedError:
+            raise
+        except BoardError:
+            if not place.power:
+                raise
+        with Lock(place.port):
+            place.switch_off_and_on()
+        return open_board(place.port, **options)
 
     def is_awaited(self) -> bool:
         """Whether another worker of this pytest run is waiting for the board."""
@@ -132,8 +169,12 @@ class Taken:
             self.board.soft_reset()
         except BoardError:
             if self.place.is_real:
-                raise
-            self.board.reset()
+                if not self.place.power:
+                    raise
+                self.place.switch_off_and_on()
+                self.board.reconnect()
+            else:
+                self.board.reset()
             self.board.soft_reset()
 
 
@@ -334,10 +375,23 @@ def _place(path: Path, index: int, row: dict[str, Any]) -> Place:
             f"{where} has {', '.join(row) or 'no keys'}; port is required, "
             f"{', '.join(sorted(known - {'port'}))} are optional"
         )
-    tags = row.pop("tags", [])
+    tags, power = row.pop("tags", []), _power(where, row.pop("power", ""))
     wrong = [key for key, value in row.items() if not isinstance(value, str)]
     if wrong or not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise InputError(f"{where}: {', '.join(wrong) or 'tags'} must be text")
     if row.get("board"):
         boards.load(row["board"])
-    return Place(tags=frozenset(tags), **row)
+    return Place(tags=frozenset(tags), power=power, **row)
+
+
+def _power(where: str, given: object) -> tuple[str, ...]:
+    """Return the commands that switch a board off and on; () without any."""
+    if not given:
+        return ()
+    if isinstance(given, str) and "{action}" in given:
+        return tuple(given.replace("{action}", action) for action in ("off", "on"))
+    if isinstance(given, dict) and set(given) == {"off", "on"}:
+        return str(given["off"]), str(given["on"])
+    raise InputError(
+        f"{where}: power must be a command with {{action}}, or {{off = COMMAND, on = COMMAND}}"
+    )

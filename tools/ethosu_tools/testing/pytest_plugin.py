@@ -26,12 +26,13 @@ from . import pytest_report
 if TYPE_CHECKING:
     from ..link.board import Board
     from ..link.emulator.firmware_run import Ended
+    from .golden import Golden
     from .pool import Needs, Place, Pool, Taken
 
 DEFAULT_COHERENCE = "strict"
 # Options with a short name, which is available unless another plugin or a conftest.py uses it.
 SHORT = {f"--{name}": f"--ethosu-{name}" for name in ("port", "board", "npu", "coherence")}
-LONG = SHORT | {"--as-chip": "--ethosu-as-chip"}
+LONG = SHORT | {"--as-chip": "--ethosu-as-chip", "--update-golden": "--ethosu-update"}
 MARK = "ethosu(npu=, board=, tags=, count=): requirements for `board`, or for the `boards` (count)"
 
 
@@ -86,6 +87,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run emulated boards as their chips: without the emulator's registers, with the UART "
         "as console",
+    )
+    group.addoption(
+        "--ethosu-update",
+        action="store_true",
+        help="write the files of the fixture `golden`, instead of comparing (also --update-golden)",
     )
 
 
@@ -246,6 +252,18 @@ def firmware_run(board_npu: str) -> "Callable[..., Ended]":
 
 
 @pytest.fixture
+def golden(request: pytest.FixtureRequest) -> "Golden":
+    """Return `golden(path, outputs)`, which compares arrays with a file, bit by bit.
+
+    `path` is an .npz or .npy in the folder of the test's file; --ethosu-update writes it.
+    """
+    from .golden import Golden
+
+    updates = request.config.getoption("--ethosu-update")
+    return Golden(request.path.parent, request.node.nodeid, updates)
+
+
+@pytest.fixture
 def board_port(request: pytest.FixtureRequest, _pool: "Pool") -> "Iterator[str]":
     """Return a board's port, for a program that opens the port itself."""
     (board,) = _boards_of_test(request, 1)
@@ -279,7 +297,7 @@ def _boards_of_test(request: pytest.FixtureRequest, count: int) -> "list[Board]"
 
 
 def _use(request: pytest.FixtureRequest, needs: "Needs", count: int) -> "list[Taken]":
-    from ..base.errors import ToolError
+    from ..base.errors import BoardError, ToolError
     from .pool import NoSuchBoardError
 
     pool: Pool = request.getfixturevalue("_pool")
@@ -291,4 +309,7 @@ def _use(request: pytest.FixtureRequest, needs: "Needs", count: int) -> "list[Ta
     # The command line must be valid; a mark that the pool cannot satisfy is for another pool.
     if isinstance(problem, NoSuchBoardError) and _mark(request):
         pytest.skip(str(problem))
-    pytest.fail(str(problem), pytrace=False)
+    failure = pytest.fail.Exception(str(problem), pytrace=False)
+    if isinstance(problem, BoardError):
+        setattr(failure, pytest_report.FAILURE, type(problem).__name__)
+    raise failure

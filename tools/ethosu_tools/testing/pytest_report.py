@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..base.errors import ToolError
+from ..base.errors import BoardLinkError, BoardResetError, BoardTimeoutError, ToolError
 from ..base.ui import visible
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ _EXCLUDED: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 _PACKAGE = Path(__file__).parents[1]
 _CONTEXTS = Path(contextlib.__file__)
 _KEY = "ethosu_excluded_boards"
+# The property of a test that names the kind of failure of a board.
+FAILURE = "board_failure"
 
 
 def begin(item: pytest.Item, taken: Sequence[Taken]) -> None:
@@ -69,6 +71,10 @@ class Reporter:
         raised, full = call.excinfo, item.config.getoption("fulltrace", False)
         if raised and isinstance(raised.value, ToolError) and not full:
             raised.traceback = type(raised.traceback)(_without_ours(raised.tb) or raised.tb)
+        if raised and (kind := _failure(raised.value, item.stash.get(_TAKEN, ()))):
+            pair: tuple[str, object] = (FAILURE, kind)
+            item.user_properties.append(pair)
+            item.stash.setdefault(_PROPERTIES, []).append(pair)  # a repetition begins anew
         report = yield
         if report.failed:
             for taken in item.stash.get(_TAKEN, ()):
@@ -90,6 +96,18 @@ class Reporter:
             terminalreporter.section("boards excluded from the pool", yellow=True)
             for name, reason in excluded.items():
                 terminalreporter.line(visible(f"{name}: {reason}"))
+
+
+def _failure(error: BaseException, taken: Sequence[Taken]) -> str:
+    """Name the error of a board that faulted, restarted, vanished or is silent; "" for others.
+
+    A program that was stopped by Ctrl-C took too long, but its board answers.
+    """
+    if kind := getattr(error, FAILURE, ""):
+        return str(kind)
+    silent = isinstance(error, BoardTimeoutError) and any(each.board.is_lost for each in taken)
+    failed = silent or isinstance(error, BoardResetError | BoardLinkError)
+    return type(error).__name__ if failed else ""
 
 
 def _without_ours(trace: TracebackType) -> TracebackType | None:

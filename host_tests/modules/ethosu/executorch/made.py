@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from ethosu_tools.model import vela_raw
 from ethosu_tools.model.arrays import Feed
 from ethosu_tools.sim.oracle import Oracle
 from ethosu_tools.sim.runner import Runner
 
-from host_tests.kit.models import reference_cases, vela_raw
+from host_tests.kit.models import reference_cases
 from host_tests.modules.ethosu.executorch.vela_binary import VelaBinary
 
 from .program_writer import Method, Program

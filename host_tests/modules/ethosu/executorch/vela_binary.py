@@ -8,7 +8,7 @@ pytorch/executorch 1.5.
 import struct
 from collections.abc import Sequence
 
-from host_tests.kit.models.vela_raw import Io, VelaRaw
+from ethosu_tools.model.vela_raw import Io, VelaRaw
 
 FIRST, LAST = "vela_bin_stream", "vela_end_stream"
 BLOCKS = ("cmd_data", "weight_data", "scratch_size", "inputs", "outputs")

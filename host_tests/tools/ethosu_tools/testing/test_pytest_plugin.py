@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from ethosu_tools.base.errors import BoardTimeoutError, InputError
+from ethosu_tools.base.errors import BoardError, BoardTimeoutError, InputError
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.emulator import qemu
 from ethosu_tools.testing import pool
@@ -226,6 +228,7 @@ def test_marks_choose_from_a_pool(users_pytest, machine):
         ("[[board]]\nprot = 'x'", r"board 0 has prot; port is required"),
         ("[[board]]\nport = 1", "port must be text"),
         ("[[board]]\nport = 'x'\ntags = 'y'", "tags must be text"),
+        ("[[board]]\nport = 'x'\npower = 'hub off'", "power must be a command with {action}"),
         ("[[board]]\nport = 'qemu'\nboard = 'NOPE'", "unknown board 'NOPE'"),
         ("[[", "is not a TOML file"),
     ],
@@ -244,6 +247,7 @@ def test_the_pool_of_the_readme_is_one(tmp_path):
     (tmp_path / "pool.toml").write_text(block.text)
     bench, emulated = pool.read(tmp_path / "pool.toml")
     assert bench.tags == {"camera", "ulab"} and bench.name and bench.npu
+    assert [command.split()[-1] for command in bench.power] == ["off", "on"]
     assert (emulated.port, emulated.board) == (pool.QEMU, "MPS3_AN547")
 
 
@@ -256,14 +260,15 @@ def test_two(board):
 """
 KILLED = "board.machine.process.kill(); board.exec('1')"
 # This board sleeps: a busy one would run through all time-outs of a recovery.
-HUNG = (
-    "board.exec('import micropython, time; micropython.kbd_intr(-1)\\n"
-    "while 1: time.sleep(9)', timeout=1)"
-)
+HANG = "import micropython, time; micropython.kbd_intr(-1)\nwhile 1: time.sleep(9)"
+HUNG = f"board.exec({HANG!r}, timeout=1)"
 
 
 def test_a_hung_board_is_set_aside_and_reported(users_pytest, victim):
-    code, out = users_pytest(f"--port={victim.port}", tests=TWO.format(fault=HUNG))
+    options = [f"--port={victim.port}", "--junitxml=r.xml"]
+    code, out = users_pytest(*options, tests=TWO.format(fault=HUNG))
+    kinds = [board_failure(case) for case in users_pytest.cases().values()]
+    assert kinds == ["BoardTimeoutError", "NoBoardError"]
     assert code == 1 and "1 failed, 1 error" in out, out
     assert f"no board is left: {victim.port}: soft reset: the board at" in out
     assert "boards excluded from the pool" in out
@@ -276,6 +281,58 @@ def test_another_board_of_the_pool_takes_over(users_pytest, victim):
     assert code == 1 and "1 failed, 1 passed" in out, out
     told = out.partition("boards excluded from the pool")[2]
     assert f"{victim.port}: soft reset: the board at" in told and second.port not in told
+
+
+def test_a_hung_board_with_a_power_switch_is_switched_off_and_on(victim, tmp_path):
+    """Each command ends before the next one starts; the stand-in for the switch resets QEMU."""
+    log, done = tmp_path / "log", tmp_path / "done"
+    script = f"echo $0 >> {log}; [ $0 = off ] || until [ -e {done} ]; do sleep 0.1; done"
+    file = tmp_path / "pool.toml"
+    command = f"sh -c '{script}' {{action}}".replace("'", '"')
+    file.write_text(f"[[board]]\nport = '{victim.port}'\npower = '{command}'\n")
+
+    def switch():
+        while not log.exists() or "on" not in log.read_text():
+            time.sleep(0.1)
+        victim.reset()
+        done.touch()
+
+    boards = pool.Pool(pool.read(file))
+    (taken,) = boards.use([pool.Needs()])
+    with pytest.raises(BoardTimeoutError):
+        taken.board.exec(HANG, timeout=1)
+    thread = threading.Thread(target=switch)
+    thread.start()
+    (again,) = boards.use([pool.Needs()])
+    thread.join()
+    assert again is taken and taken.board.eval("1") == 1 and not boards.excluded
+    assert log.read_text() == "off\non\n"
+    boards.release()
+
+
+def test_a_silent_port_is_switched_on_before_it_is_given_up(monkeypatch, tmp_path):
+    """A board that is off when the run starts gets power."""
+    tries = []
+
+    def start(port, **_):
+        tries.append(port)
+        raise BoardTimeoutError(f"{port} is silent")
+
+    monkeypatch.setattr(pool, "open_board", start)
+    touch = tuple(f"touch {tmp_path / action}" for action in ("off", "on"))
+    with pytest.raises(pool.NoBoardError, match="/dev/a is silent"):
+        pool.Pool([pool.Place("/dev/a", power=touch)]).use([pool.Needs()])
+    assert len(tries) == 2 and (tmp_path / "on").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [("false", "failed \\(exit code 1\\)"), ("sleep 99", "longer"), ("/no", "run")],
+)
+def test_a_power_switch_that_fails_is_named(monkeypatch, command, text):
+    monkeypatch.setattr(pool, "_SWITCH_S", 0.5)
+    with pytest.raises(BoardError, match=f"bench: the command for its power, {command}, .*{text}"):
+        pool.Place("/dev/a", name="bench", power=(command,)).switch_off_and_on()
 
 
 UNPLUG = f"os.kill(int(os.environ['QEMU']), {signal.SIGKILL}); board.exec('1')"
@@ -396,6 +453,28 @@ def test_without_a_mark(board, board_npu):
 """
 
 
+GOLDEN = """\
+import numpy as np, pytest
+
+@pytest.mark.parametrize("number", range(4))
+def test_same(golden, number):
+    golden("kept/same.npz", [np.arange(3)])
+
+def test_other(golden):
+    golden("kept/same.npz", [np.array([0, 1, 3])])
+"""
+
+
+def test_golden_files_are_made_by_the_option_and_then_compared(users_pytest):
+    absent = users_pytest("-k", "same", tests=GOLDEN)[1]
+    assert "4 failed" in absent and "pytest 'test_mine.py::test_same[0]' --ethosu-update" in absent
+    code, out = users_pytest("-k", "same", "-n", "2", "--update-golden", tests=GOLDEN)
+    assert code == 0 and "4 passed" in out, out
+    out = users_pytest("-n", "2", tests=GOLDEN)[1]
+    assert "1 failed, 4 passed" in out and "at [2]: expected 2, found 3" in out, out
+    assert "golden.py" not in out, "only the user's frames"
+
+
 BOTH = """\
 import numpy as np
 from pathlib import Path
@@ -418,7 +497,7 @@ def test_both(board):
 PREDICTING = """\
 import numpy as np, pytest
 from ethosu_tools import Model
-from ethosu_tools.base.errors import BoardTimeoutError, InputError
+from ethosu_tools.base.errors import BoardError, BoardTimeoutError, InputError
 
 def test_predict(board):
     with Model({first!r}, on=board) as model, Model({second!r}, on=board) as other:
@@ -506,6 +585,25 @@ def test_a_failure_shows_the_boards_output(request, place):
     case = cases["test_failing", "test_after"]
     properties = {each.get("name"): each.get("value") for each in case.iter("property")}
     assert properties["npu"].startswith("ethos-u55-") and "MPS3" in properties["machine"]
+
+
+def board_failure(case):
+    """Return the value of the property that tells a board's failure from the product's; or ""."""
+    given = {each.get("name"): each.get("value") for each in case.iter("property")}
+    return given.get("board_failure", "")
+
+
+def test_the_report_tells_failures_of_boards_from_others(on_qemu):
+    cases = on_qemu[1]
+    found = {
+        name: board_failure(cases[f"test_{file}", name])
+        for file, name in (("failing", "test_raises"), ("failing", "test_faults"))
+    }
+    assert found == {"test_raises": "", "test_faults": "BoardResetError"}
+    assert board_failure(cases["test_failing", "test_after"]) == ""
+    for file in ("killed", "hung"):
+        kinds = [board_failure(cases[f"test_{file}", f"test_{name}"]) for name in ("one", "two")]
+        assert kinds[0] in ("BoardLinkError", "BoardTimeoutError") and kinds[1] == ""
 
 
 @pytest.mark.parametrize("fault", ["killed", "hung"])

@@ -44,7 +44,7 @@ def test_a_reset_closes_the_gates(name, register, device, each_qemu):
         assert word(machine, register) == 0
         assert not word(machine, device)
         monitor(machine, "cont")
-        board._reconnect()
+        board.reconnect()
         assert board.eval("__import__('ethosu').npus()") == list(machine.board.npus)
 
 
