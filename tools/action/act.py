@@ -4,6 +4,7 @@
 The inputs are environment variables. Each command prints JSON, of which the tables are made.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import uuid
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,10 +63,13 @@ def more() -> list[str]:
     return shlex.split(setting("ARGUMENTS"))
 
 
-def shown(text: str) -> None:
-    """Print output of others, whose lines the runner must not take for commands to itself."""
+@contextlib.contextmanager
+def others() -> Iterator[None]:
+    """Output of others: the runner must not take its lines for commands to itself."""
     token = uuid.uuid4().hex
-    print(f"::stop-commands::{token}", text, f"::{token}::", sep="\n", flush=True)
+    print(f"::stop-commands::{token}", flush=True)
+    yield
+    print(f"\n::{token}::", flush=True)
 
 
 def ask(*words: str) -> tuple[int, dict[str, Any]]:
@@ -77,14 +81,16 @@ def ask(*words: str) -> tuple[int, dict[str, Any]]:
         data = json.loads(done.stdout)
     except ValueError:
         data = {"error": (done.stderr or done.stdout).strip().rpartition("\n")[2]}
-    shown(data.get("output", "") + data.get("log", done.stderr))
+    with others():
+        print(data.get("output", "") + data.get("log", done.stderr))
     return done.returncode, data
 
 
 def run(image: str) -> Result:
     """Run firmware to its end."""
     until = setting("UNTIL")
-    ends = [f"--until={until}"] if until else []
+    # The usual limit: with one, the command refuses a board with a prompt, which never ends.
+    ends = ["--timeout=60", *([f"--until={until}"] if until else [])]
     code, data = ask("qemu", f"--firmware={image}", *place(), *ends, *more())
     # A fault is in the log; what the firmware printed last may say little of it.
     said = data.get("error") or (code and data["log"].strip()) or data["output"]
@@ -119,7 +125,8 @@ def tests(paths: list[str]) -> Result:
     report = Path(os.environ["RUNNER_TEMP"], "ethosu-tests.xml")
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", *paths, f"--junitxml={report}"]
-    done = subprocess.run([*command, *place("ethosu-"), *more()])
+    with others():
+        done = subprocess.run([*command, *place("ethosu-"), *more()])
     if not report.is_file():
         return Result(" ".join(paths), done.returncode, ["", "", "", "pytest ran no test"])
     suite = ElementTree.parse(report).getroot().find("testsuite")

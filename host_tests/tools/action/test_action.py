@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ethosu_tools.base import paths
 
 from host_tests.kit import pages, stand_ins
 from host_tests.kit.newlib import newlib_program
@@ -99,6 +100,11 @@ def test_a_text_ends_firmware_or_its_absence_is_the_error(job):
     assert "ended without 'never'" in rows(done.summary)[0][-2]
 
 
+def test_firmware_of_this_project_does_not_wait_for_a_user(job):
+    done = job.step("run", {"run": str(paths.firmware("MPS3_AN547"))})
+    assert done.code == 2 and "only for third-party firmware" in rows(done.summary)[0][-2]
+
+
 def test_corstone_320_runs_firmware(job):
     shutil.copy(test_corstone_320.program("corstone_320.elf"), job.project / "build/hello.elf")
     words = {"run": "build/hello.elf", "board": "CORSTONE_320", "until": "ready"}
@@ -124,6 +130,10 @@ def test_failed_tests_are_in_the_summary(job):
     assert done.code == 1 and every[1:4] == ["3", "1", "0"]
     assert failed[0].endswith("test_that_fails") and "a | b" in failed[1]
     assert done.report["pytest"][0]["failures"] == 1
+    ended = done.log.rpartition("passed in ")[2]
+    assert re.search(r"^::\w{32}::\n::error::", ended, re.MULTILINE), (
+        "pytest's output is one of others"
+    )
     done = job.step("run", {"pytest": "none.py"})
     assert done.code == 4 and "**failed**, exit code 4" in done.summary
 
