@@ -218,7 +218,7 @@ include host_tests/tests.mk
 
 # --- Maintain ----------------------------------------------------------------
 
-lint: setup ## Check the style of Python and C sources
+lint: setup ## Check the style of Python and C sources, and workflows
 	$(call say,lint)
 	@$(BIN)/ruff check . $(call or_say,ruff found problems; make format fixes the simple ones.)
 	@$(BIN)/ruff format --check . $(call or_say,Python sources are not formatted; run: make format)
@@ -228,6 +228,8 @@ lint: setup ## Check the style of Python and C sources
 	    $(call or_say,a module of the tools imports from a higher room; pyproject.toml lists them.)
 	@git ls-files '*.c' '*.h' | xargs $(BIN)/clang-format --dry-run --Werror \
 	    $(call or_say,C sources are not formatted; run: make format)
+	@tools/setup/workflows/actionlint.sh $(BUILD)/actionlint .github/workflows/*.yml \
+	    $(call or_say,actionlint found problems in a workflow.)
 
 format: setup ## Format Python and C sources
 	$(call say,format)

@@ -12,6 +12,7 @@ NEEDS += \
     conformance/generator:sim-variants+sim-host \
     kit:firmware \
     lab:parts+board-images \
+    tools/action:parts+board-images+examples$(LIBRARIES:%=+%) \
     modules/ethosu/binding:board-images+plugin \
     modules/ethosu/driver:sim-host-variants \
     modules/ethosu/runtime:sim-host-variants+firmware+plugin \

@@ -36,6 +36,7 @@ LANGUAGES = {
     "make": ("test", "FILE"),
     "toml": ("test", "FILE"),
     "ini": ("test", "FILE"),
+    "yaml": ("test",),
     "json": ("test", "FILE"),
     "text": ("", "output", "like"),
 }

@@ -75,16 +75,21 @@ def wheel(program, repo, tmp_path_factory) -> Path:
     return made
 
 
+def environment(folder: Path) -> Path:
+    """Make an environment with the packages of this one, without the tools; returns its Python."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if not entry.name.startswith(_OURS):
+            (packages / entry.name).symlink_to(entry)
+    return folder / "bin/python"
+
+
 @pytest.fixture(scope="module")
 def outside(wheel, tmp_path_factory):
     """Run a program of a new environment, in a separate folder, with only that on PATH."""
     place = tmp_path_factory.mktemp("outside")
-    venv.create(place / "venv", with_pip=False, symlinks=True)
-    packages = Path(sysconfig.get_path("purelib", vars={"base": str(place / "venv")}))
-    for entry in Path(sysconfig.get_path("purelib")).iterdir():
-        if not entry.name.startswith(_OURS):
-            (packages / entry.name).symlink_to(entry)
-    python = place / "venv/bin/python"
+    python = environment(place / "venv")
     # The linked pip is not used, as it would check which packages it may remove.
     install = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps"]
     subprocess.run([python, *install, "--no-index", wheel], check=True)
