@@ -34,3 +34,8 @@ endif
 
 # Of `shared/`: from 1.27 on, the soft timers call mp_irq_dispatch().
 MICROPYTHON_SHARED := runtime/mpirq.c
+
+# Files that are released are the same, wherever and whenever they are built: names of sources are
+# those in the tree, and the banner has the date of the wheel (tools/setup/wheel.py).
+PLACELESS := -ffile-prefix-map=$(ROOT)/=
+export SOURCE_DATE_EPOCH ?= 1767225600
