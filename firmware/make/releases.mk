@@ -35,7 +35,6 @@ endif
 # Of `shared/`: from 1.27 on, the soft timers call mp_irq_dispatch().
 MICROPYTHON_SHARED := runtime/mpirq.c
 
-# Files that are released are the same, wherever and whenever they are built: names of sources are
-# those in the tree, and the banner has the date of the wheel (tools/setup/wheel.py).
+# Released files are the same wherever they are built: they name sources as in the tree.
 PLACELESS := -ffile-prefix-map=$(ROOT)/=
-export SOURCE_DATE_EPOCH ?= 1767225600
+include $(ROOT)/firmware/make/date.mk
