@@ -177,7 +177,7 @@ $(STAMPS)/examples: $(EXAMPLES) $$(call listed,$(STAMPS)/examples.list,$(EXAMPLE
 
 wheel: build $(LIBRARIES) board-images examples ## Build the self-contained wheel of the tools in build/wheel
 	$(call say,wheel)
-	@$(BIN)/python tools/setup/wheel.py $(BUILD)/wheel
+	@$(BIN)/python tools/setup/release/wheel.py $(BUILD)/wheel
 
 # With Debian's gcc-aarch64-linux-gnu, on any machine.
 CROSS := aarch64-linux-gnu-
@@ -190,7 +190,7 @@ wheel-aarch64: setup board-images examples ## Build the same wheel for aarch64; 
 	@$(SUBMAKE) -C tools/sim_host $(OF_AARCH64)/sim_host SIM=$(abspath $(BUILD)/aarch64/npu_sim)
 	@$(SUBMAKE) -C tools/qemu_plugin $(OF_AARCH64)/qemu_plugin SIM_BUILD=$(abspath $(BUILD)/aarch64/npu_sim)
 	$(if $(LIBRARIES_AARCH64),@$(SUBMAKE) $(LIBRARIES_AARCH64))
-	@$(BIN)/python tools/setup/wheel.py $(BUILD)/wheel aarch64
+	@$(BIN)/python tools/setup/release/wheel.py $(BUILD)/wheel aarch64
 
 # An archive for each board, the wheels, all archives of RELEASED, what was tested, checksums.
 RELEASED += c:setup:modules/ethosu docs:docs:$(BUILD)/docs
@@ -218,7 +218,7 @@ release: wheel $(if $(filter aarch64,$(RELEASE_WHEELS)),wheel-aarch64) $(foreach
 	@cp $(foreach machine,$(sort $(RELEASE_WHEELS)),$(BUILD)/wheel/*_$(machine).whl) $(BUILD)/release
 	@$(BUILD)/release_tools/bin/twine check --strict $(BUILD)/release/*.whl
 	@for wheel in $(BUILD)/release/*.whl; do $(BUILD)/release_tools/bin/auditwheel show $$wheel || exit 1; done
-	@$(BIN)/python tools/setup/release.py $(BUILD)/wheel/tests.xml $(BUILD)/release without="$(WITHOUT)" \
+	@$(BIN)/python tools/setup/release/release.py $(BUILD)/wheel/tests.xml $(BUILD)/release without="$(WITHOUT)" \
 	    $(foreach row,$(IN_RELEASE),$(call field,1,$(row))=$(call field,3,$(row)))
 
 # --- Use ---------------------------------------------------------------------

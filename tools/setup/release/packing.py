@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-_DATE = Path(__file__).resolve().parents[2] / "firmware/make/date.mk"
+_DATE = Path(__file__).resolve().parents[3] / "firmware/make/date.mk"
 
 
 def epoch() -> str:

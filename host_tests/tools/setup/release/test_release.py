@@ -47,7 +47,7 @@ ROM = b"a ROM file system"
 @pytest.fixture
 def release(repo, empty_tree):
     """Return the program in a tree with a board of two variants; it writes `tmp_path/out`."""
-    module = sharing.script(repo / "tools/setup/release.py")
+    module = sharing.script(repo / "tools/setup/release/release.py")
     (empty_tree / "boards/B").mkdir(parents=True)
     (empty_tree / "boards/B/board.toml").write_text(stand_ins.BOARD + VARIANTS)
     (empty_tree / "firmware").mkdir()
@@ -159,7 +159,7 @@ def test_a_board_without_an_image_stops_it(release, tmp_path):
 @pytest.mark.parametrize("name", ["MPS3_AN547", "NUMAKER_M55M1", "GROVE_VISION_AI_V2"])
 def test_the_model_of_an_archive_passes_its_self_test(repo, name):
     """One board for each size of NPU: its archive's ROM file system, and the line of the page."""
-    rom = sharing.script(repo / "tools/setup/release.py").demo(boards.load(name))
+    rom = sharing.script(repo / "tools/setup/release/release.py").demo(boards.load(name))
     with QemuBoard(Machine(emulated(name), romfs=rom)) as board:
         assert "self-test passed: True" in board.exec("import selftest")
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The archive of a board in a release: what is flashed, and where it goes.
 
-`tools/setup/release.py` makes it, `ethosu flash BOARD --firmware ARCHIVE` reads it. `firmware.elf`
-is the firmware, `rom.img` the ROM file system, and `firmware.bin` both.
+`tools/setup/release/release.py` makes it, `ethosu flash BOARD --firmware ARCHIVE` reads it.
+`firmware.elf` is the firmware, `rom.img` the ROM file system, and `firmware.bin` both.
 """
 
 import hashlib

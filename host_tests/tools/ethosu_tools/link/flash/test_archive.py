@@ -21,7 +21,7 @@ BOARD = "NUMAKER_M55M1"
 @pytest.fixture
 def released(repo, tmp_path, monkeypatch):
     """Return a function that makes the archive of a board, as `make release` does."""
-    setup = repo / "tools/setup"
+    setup = repo / "tools/setup/release"
     release, packing = (sharing.script(setup / name) for name in ("release.py", "packing.py"))
     monkeypatch.setattr(paths, "firmware_file", lambda name: tmp_path / archive.ELF)
     monkeypatch.setattr(paths, "work", lambda name: tmp_path / name)
@@ -88,7 +88,7 @@ def test_another_boards_archive_is_refused_and_so_is_a_damaged_one(fails, releas
     other = released("GROVE_VISION_AI_V2")
     words = "flash", BOARD, "--dry-run", "--firmware"
     fails(*words, other, code=3, said=f"is for GROVE_VISION_AI_V2, not for {BOARD}")
-    packing = sharing.script(sharing.REPO / "tools/setup/packing.py")
+    packing = sharing.script(sharing.REPO / "tools/setup/release/packing.py")
     files = archive.read(released(BOARD), BOARD)
     for wrong, said in (
         (files | {archive.BIN: b"else"}, "firmware.bin is not the file that was released"),
