@@ -28,16 +28,18 @@ LIBRARY_HEADERS := $(wildcard modules/ethosu/driver/include/*.h modules/ethosu/d
     modules/ethosu/runtime/include/*.h modules/ethosu/audio/*.h tools/npu_sim/*.h tools/sim_host/*.h)
 
 # Add-ons have goals of their own and add to lists: LIBRARY_HEADERS, DEBIAN_PACKAGES, ADD_TO_DOCS; LIBRARIES, goals
-# whose output is in the wheel; LIBRARIES_AARCH64, the same for another machine; and those of host_tests/tests.mk.
+# whose output is in the wheel; LIBRARIES_AARCH64, the same for another machine; RELEASED, archives of a release as
+# NAME:GOAL:FOLDER; and those of host_tests/tests.mk.
 LIBRARIES :=
 LIBRARIES_AARCH64 :=
+RELEASED :=
 NEEDS :=
 CHECKED :=
 SWEPT :=
 NIGHTLY :=
 KITS :=
 KIT_TESTS :=
-include modules/ethosu/listed.mk
+include modules/ethosu/listed.mk firmware/make/date.mk
 include $(wildcard modules/*/addon.mk modules/ethosu/*/addon.mk tools/*/addon.mk tools/ethosu_tools/addons/*/addon.mk)
 
 SHELL := /bin/bash
@@ -175,7 +177,7 @@ $(STAMPS)/examples: $(EXAMPLES) $$(call listed,$(STAMPS)/examples.list,$(EXAMPLE
 
 wheel: build $(LIBRARIES) board-images examples ## Build the self-contained wheel of the tools in build/wheel
 	$(call say,wheel)
-	@$(BIN)/python tools/setup/wheel.py $(BUILD)/wheel
+	@$(BIN)/python tools/setup/release/wheel.py $(BUILD)/wheel
 
 # With Debian's gcc-aarch64-linux-gnu, on any machine.
 CROSS := aarch64-linux-gnu-
@@ -188,17 +190,36 @@ wheel-aarch64: setup board-images examples ## Build the same wheel for aarch64; 
 	@$(SUBMAKE) -C tools/sim_host $(OF_AARCH64)/sim_host SIM=$(abspath $(BUILD)/aarch64/npu_sim)
 	@$(SUBMAKE) -C tools/qemu_plugin $(OF_AARCH64)/qemu_plugin SIM_BUILD=$(abspath $(BUILD)/aarch64/npu_sim)
 	$(if $(LIBRARIES_AARCH64),@$(SUBMAKE) $(LIBRARIES_AARCH64))
-	@$(BIN)/python tools/setup/wheel.py $(BUILD)/wheel aarch64
+	@$(BIN)/python tools/setup/release/wheel.py $(BUILD)/wheel aarch64
 
-# Images of all boards, the wheel of the tools, a report of the tests, checksums.
-release: wheel ## Build images of all boards, wheel and checksums in build/release
+# An archive for each board, the wheels, all archives of RELEASED, what was tested, checksums.
+RELEASED += c:setup:modules/ethosu docs:docs:$(BUILD)/docs
+# What a release is made without, such as WITHOUT="web aarch64"; its page says so.
+WITHOUT ?=
+IN_RELEASE = $(foreach row,$(RELEASED),$(if $(filter $(call field,1,$(row)),$(WITHOUT)),,$(row)))
+RELEASE_WHEELS = $(uname) $(filter-out $(WITHOUT),aarch64)
+uname := $(shell uname -m)
+
+# What checks the wheels. It is kept, so that the next release needs no network.
+RELEASE_TOOLS := $(STAMPS)/release-tools
+$(RELEASE_TOOLS): pyproject.toml | setup
+	$(call say,tools that check wheels)
+	@$(BIN)/python -m venv --clear $(BUILD)/release_tools
+	@$(BUILD)/release_tools/bin/pip install --quiet --disable-pip-version-check \
+	    $$($(BIN)/python -c 'from ethosu_tools.base import other_python as o; print(*o.pins("release"))')
+	@touch $@
+
+release: wheel $(if $(filter aarch64,$(RELEASE_WHEELS)),wheel-aarch64) $(foreach row,$(IN_RELEASE),$(call field,2,$(row))) $(RELEASE_TOOLS) ## Build all that is released in build/release
 	$(call say,tests of each board)
-	@rm -rf $(BUILD)/release && mkdir -p $(BUILD)/release $(BUILD)/wheel
+	@rm -rf $(BUILD)/release && mkdir -p $(BUILD)/release
 	@$(BIN)/pytest -q --junitxml=$(BUILD)/wheel/tests.xml host_tests/boards/test_every_board.py \
 	    $(call or_say,a board failed its tests, so no release was built.)
 	$(call say,release)
-	@cp $(BUILD)/wheel/*.whl $(BUILD)/release
-	@$(BIN)/python tools/setup/release.py $(BUILD)/wheel/tests.xml $(BUILD)/release
+	@cp $(foreach machine,$(sort $(RELEASE_WHEELS)),$(BUILD)/wheel/*_$(machine).whl) $(BUILD)/release
+	@$(BUILD)/release_tools/bin/twine check --strict $(BUILD)/release/*.whl
+	@for wheel in $(BUILD)/release/*.whl; do $(BUILD)/release_tools/bin/auditwheel show $$wheel || exit 1; done
+	@$(BIN)/python tools/setup/release/release.py $(BUILD)/wheel/tests.xml $(BUILD)/release without="$(WITHOUT)" \
+	    $(foreach row,$(IN_RELEASE),$(call field,1,$(row))=$(call field,3,$(row)))
 
 # --- Use ---------------------------------------------------------------------
 

@@ -34,3 +34,7 @@ endif
 
 # Of `shared/`: from 1.27 on, the soft timers call mp_irq_dispatch().
 MICROPYTHON_SHARED := runtime/mpirq.c
+
+# Released files are the same wherever they are built: they name sources as in the tree.
+PLACELESS := -ffile-prefix-map=$(ROOT)/=
+include $(ROOT)/firmware/make/date.mk

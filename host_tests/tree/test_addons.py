@@ -144,7 +144,7 @@ QUICK = (
     *(
         "host_tests/tree",
         "host_tests/tools/setup/test_book.py",
-        "host_tests/tools/setup/test_release.py",
+        "host_tests/tools/setup/release/test_release.py",
     ),
     *(
         "host_tests/tools/ethosu_tools",

@@ -6,8 +6,9 @@ WEB_PACKAGES := emcc:emscripten node:nodejs npm:npm esbuild:esbuild chromium:chr
 WEB_IMAGE := $(BUILD)/firmware/WEB/ethosu.wasm
 CHECKED += page
 SWEPT += web
+RELEASED += web:web:$(BUILD)/web
 # If the page is built, its board is in the docs, and blocks of Python get a "Run" button.
-docs: export BOOK_LIVE = $(if $(wildcard $(WEB_IMAGE)),true,false)
+docs: export BOOK_LIVE = $(shell [ -e $(WEB_IMAGE) ] && echo true || echo false)
 ADD_TO_DOCS += [ ! -e $(WEB_IMAGE) ] || PYTHONPATH=. $(BIN)/python tools/web/install_live.py $(WEB_IMAGE) $(BUILD)/docs/live;
 
 .PHONY: web page serve test-web

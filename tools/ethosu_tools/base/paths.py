@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Locations of the files that the tools need: in the source tree or in the installed package.
 
-An installed package contains a small tree of the same layout (`tools/setup/wheel.py` makes it), so
-the rest of the tools need not distinguish the two.
+An installed package contains a small tree of the same layout (`tools/setup/release/wheel.py` makes
+it), so the rest of the tools need not distinguish the two.
 """
 
 import os

@@ -273,7 +273,7 @@ class BoardFacts:
     `name` has the variant. `vela` and `estimate` are for one NPU. `flash` has a table of settings
     for each flashing method (link/flash), the usual one first. `silicon` and `emulated`: the image
     has been shown to run on the chip, or in QEMU. `missing` lists features that a user would expect
-    and the board lacks.
+    and the board lacks. `needs`: what else must be on the chip, or made by a vendor's tool.
     """
 
     name: str = field(default="", metadata={NO_ENTRY: True})
@@ -303,6 +303,7 @@ class BoardFacts:
     silicon: bool = False
     emulated: bool = False
     missing: tuple[str, ...] = ()
+    needs: str = ""
     qemu: Emulation | None = None
     vela: Vela | None = None
     estimate: Estimate | None = None

@@ -14,7 +14,8 @@ from ..base.files import read_whole
 from ..base.ui import Ui
 from ..boards.facts import BoardFacts
 from ..link import flash, rom_files
-from ..link.flash import WAYS, Request
+from ..link.flash import WAYS, Request, Way, archive
+from ..link.flash.common import read_image
 from ..model import romfs
 from ..sim import fit
 
@@ -27,6 +28,7 @@ The board's folder defines its flashing methods and the default one; --way selec
     make firmware BOARD=BOARD && ethosu flash BOARD
     ethosu compile kws.tflite --board GROVE_VISION_AI_V2
     ethosu flash GROVE_VISION_AI_V2 --port /dev/ttyACM0 --rom kws_vela.tflite
+    ethosu flash BOARD --firmware micropython-ethosu-VERSION-BOARD.zip
     ethosu flash BOARD --way alif --port /dev/ttyACM0 --tools alif-security-toolkit/toolkit
 """
 
@@ -62,7 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--firmware",
         type=Path,
-        help="image to write (default: the one of `make firmware BOARD=BOARD`)",
+        help="image to write, or the board's archive of a release, a .zip (default: the image of "
+        "`make firmware BOARD=BOARD`)",
     )
     parser.add_argument(
         "--rom",
@@ -93,13 +96,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         python=args.python,
     )
     way = flash.choose(request, args.way)
-    if args.rom:
-        if not way.sends_rom:
-            raise UsageError(
-                f"{board.name} does not get /rom by {way.name}: after flashing, send the files "
-                "with `ethosu deploy`"
-            )
-        request = replace(request, rom=_rom_image(args.rom, board, ui))
+    request, made = _with_rom(request, way, args.rom)
     steps = way.steps(request, way.check(board, dict(args.set)))
     data: dict[str, Any] = {
         "board": board.name,
@@ -116,10 +113,40 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if args.dry_run:
         return data
     work.mkdir(parents=True, exist_ok=True)
+    for name, content in made.items():
+        (work / name).write_bytes(content)
     for step in steps:
         ui.note(step.text)
         data |= step.do() or {}
     return data
+
+
+def _with_rom(request: Request, way: Way, rom: list[Path]) -> tuple[Request, dict[str, bytes]]:
+    """Add the ROM file system to the request, the archive's or of these files.
+
+    Also returns files that are to be in the work folder, then.
+    """
+    board, ui = request.board, request.ui
+    made: dict[str, bytes] = {}
+    if request.firmware.suffix == archive.SUFFIX and request.firmware.is_file():
+        made = archive.read(request.firmware, board.name)
+        request = replace(request, firmware=request.work / archive.ELF, rom=made[archive.ROM])
+    if rom:
+        if not way.rom:
+            raise UsageError(
+                f"{board.name} does not get /rom by {way.name}: after flashing, send the files "
+                "with `ethosu deploy`"
+            )
+        request = replace(request, rom=_rom_image(rom, board, ui))
+    elif request.rom and not way.rom:
+        ui.warn(f"{way.name} writes the firmware alone, without the archive's /rom")
+    if rom and way.rom == "joined" and request.rom:
+        source = request.image(".bin")
+        if made or source.is_file():
+            binary = made[archive.BIN] if made else read_image(source)
+            made[archive.BIN] = archive.joined(board, binary, request.rom)
+        request = replace(request, firmware=request.work / archive.ELF)
+    return request, {name: made[name] for name in (archive.ELF, archive.BIN) if name in made}
 
 
 def _hint(paths: list[Path]) -> str:

@@ -33,7 +33,7 @@ MISSING = (
 # The extra of pyproject.toml with the packages that the toolkit imports.
 KIT = "alif"
 _GENERATE, _WRITE = "app-gen-toc", "app-write-mram"
-_IMAGE, _CONFIG, _CONTENTS = "firmware.bin", "firmware.json", "firmware.toc.bin"
+_IMAGE, CONFIG, _CONTENTS = "firmware.bin", "firmware.json", "firmware.toc.bin"
 # Files of Alif's edition: firewalls, clocks and pins after a reset, and the configured chip.
 _DEVICE_CONFIG = "app-device-config.json"
 _CHIP = Path("utils/global-cfg.db")
@@ -55,6 +55,11 @@ def contents(settings: Mapping[str, Any], binary: str, device_config: str) -> di
             "flags": ["boot"],
         },
     }
+
+
+def table(settings: Mapping[str, Any], device_config: str) -> str:
+    """Return the text of the file CONFIG."""
+    return json.dumps(contents(settings, _IMAGE, device_config), indent=2)
 
 
 @dataclass(frozen=True)
@@ -136,9 +141,9 @@ def _plan_of_micropythons(request: Request, settings: Mapping[str, Any]) -> _Pla
     """Plan with names without a folder, because the toolkit separates paths by spaces."""
     chip = [_PART, settings["part"], "--cfg-rev", settings["revision"]]
     return _Plan(
-        *(request.work, request.work / _IMAGE, request.work / _CONFIG, settings["device_config"]),
+        *(request.work, request.work / _IMAGE, request.work / CONFIG, settings["device_config"]),
         generate=[
-            *("--filename", _CONFIG, "--output-dir", ".", "--firmware-dir", "."),
+            *("--filename", CONFIG, "--output-dir", ".", "--firmware-dir", "."),
             *("--output", _CONTENTS, *chip),
         ],
         write=[
@@ -149,7 +154,7 @@ def _plan_of_micropythons(request: Request, settings: Mapping[str, Any]) -> _Pla
 
 
 def _plan_of_alifs(request: Request, folder: Path) -> _Plan:
-    config = Path("build/config", _CONFIG)
+    config = Path("build/config", CONFIG)
     return _Plan(
         *(folder, folder / "build/images" / _IMAGE, folder / config, _DEVICE_CONFIG),
         generate=["-f", str(config)],
@@ -183,7 +188,7 @@ def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
         for path in (plan.copy, plan.config):
             path.parent.mkdir(parents=True, exist_ok=True)
         plan.copy.write_bytes(data)
-        plan.config.write_text(json.dumps(contents(settings, _IMAGE, plan.device_config), indent=2))
+        plan.config.write_text(table(settings, plan.device_config))
 
     what = f"copy {image} to {plan.copy}, for {settings['address']:#x}; write {plan.config}"
     return [
@@ -207,4 +212,5 @@ WAY = Way(
     steps,
     frozenset({"part", "revision", "device_config", "cpu", "address"}),
     tools=(Tool("Alif's toolkit", _locate),),
+    options="--port PORT --tools FOLDER",
 )

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from ...base import helper_process
 from ...base.errors import BoardError, InputError, SetupError, UsageError
@@ -90,7 +90,8 @@ class Way:
     """One flashing method; `steps` takes the request and the board's settings, and has no effects.
 
     `settings` are the required settings of a board, `optional` the optional ones.
-    sends_rom: it can send the ROM file system, too.
+    rom: how the ROM file system gets to the board, too: sent apart, joined to firmware.bin, or not.
+    options: those that a user has to pass.
     """
 
     name: str
@@ -98,8 +99,9 @@ class Way:
     steps: Callable[[Request, Mapping[str, Any]], list[Step]]
     settings: frozenset[str]
     optional: frozenset[str] = frozenset()
-    sends_rom: bool = False
+    rom: Literal["sent", "joined", ""] = "joined"
     tools: tuple[Tool, ...] = ()
+    options: str = ""
 
     def check(self, board: BoardFacts, changes: Mapping[str, str]) -> Mapping[str, Any]:
         """Return the settings of a board, with the user's changes.

@@ -220,6 +220,7 @@ PYOCD = Way(
     pyocd_steps,
     frozenset({"target"}),
     tools=(PYOCD_TOOL,),
+    rom="",
 )
 OPENOCD = Way(
     "openocd",
@@ -227,4 +228,5 @@ OPENOCD = Way(
     openocd_steps,
     frozenset({"interface", "target", "loader", "layout", "address"}),
     tools=OPENOCD_TOOLS,
+    options="--tools FOLDER",
 )

@@ -244,10 +244,11 @@ WAY = Way(
     "sent to the chip's boot loader over the serial line, by XMODEM",
     steps,
     frozenset({"baud", "largest", "project", "input", "output"}),
-    sends_rom=True,
+    rom="sent",
     tools=(
         Tool(
             "Himax's tool", lambda _: str(tool_folder(None, VARIABLE, _tool(), MISSING) / _tool())
         ),
     ),
+    options="--port PORT --tools FOLDER",
 )

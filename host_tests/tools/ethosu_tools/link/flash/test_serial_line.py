@@ -166,8 +166,8 @@ def test_commands_on_the_pages_send_compiled_models(repo):
 
 
 def test_a_way_that_does_not_send_the_rom_says_what_does(fails, tree, tmp_path):
-    words = "--way", "dfu", "--rom", tmp_path
-    fails("flash", "B", *words, code=2, said=("does not get /rom by dfu", "ethosu deploy"))
+    words = "--way", "pyocd", "--rom", tmp_path
+    fails("flash", "B", *words, code=2, said=("does not get /rom by pyocd", "ethosu deploy"))
 
 
 def test_a_boot_loader_that_never_answers_is_one_error(ethosu, tree, we2_tool, monkeypatch):

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+import packing
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 from ethosu_tools import boards
@@ -43,8 +44,6 @@ STUBS = (
 )
 # The checker reads Vela's sources, since its package has the same name as the module.
 PARTIAL = "partial\n"
-# The date of all files in a wheel, 2026-01-01, unless overridden by SOURCE_DATE_EPOCH.
-EPOCH = "1767225600"
 MACHINES = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}
 
 
@@ -142,7 +141,7 @@ def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, li
             old.unlink()
         # pip is avoided because it would start Python four times.
         build = f"from setuptools import build_meta as b; b.build_wheel({str(target.absolute())!r})"
-        dated = {"SOURCE_DATE_EPOCH": EPOCH, **os.environ}
+        dated = os.environ | {"SOURCE_DATE_EPOCH": packing.epoch()}
         command = [sys.executable, "-P", "-c", build]
         done = subprocess.run(command, cwd=stage, env=dated, capture_output=True, text=True)
         if done.returncode != 0:  # else stdout lists files and folders

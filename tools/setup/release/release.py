@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Fills build/release for `make release`: images, wheel, test environments, checksums.
+"""Fills build/release for `make release`, which has put the wheels there: archives, their page.
 
-The argument is the JUnit file of the boards' tests. A board without a passed test there is listed
-as not tested.
+Arguments: the JUnit file of the boards' tests, the folder, then NAME=FOLDER for each other archive,
+and without=NAMES for what was left out. A board without a passed test is listed as not tested.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 import xml.etree.ElementTree as ElementTree
 from collections import Counter, defaultdict
@@ -19,11 +20,17 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+import packing
+import release_page
 from ethosu_tools import boards
 from ethosu_tools.base import paths
+from ethosu_tools.boards.facts import BoardFacts
+from ethosu_tools.link.flash import alif, archive
+from ethosu_tools.model import make_model, romfs
 
 SUMS = "SHA256SUMS"
 TESTED = "TESTED.md"
+MODEL = "small_cnn"
 # Parts of test ids in host_tests/boards/test_every_board.py.
 _QEMUS = ("installed", "10", "11")
 
@@ -35,8 +42,8 @@ _HEAD = """\
 _FOOT = """
 The tests are `host_tests/boards/test_every_board.py`: each board boots in QEMU, keeps files, and
 computes what TFLite's reference kernels do, bit by bit. It starts as its chip, too: without the
-emulator's registers, over its UART. The released `.elf` is the file that these tests ran; the
-`.bin` was made of it. An emulator proves nothing about clocks, pins, power and flash: see
+emulator's registers, over its UART. The released `firmware.elf` is the file that these tests ran;
+the `.bin` was made of it. An emulator proves nothing about clocks, pins, power and flash: see
 `boards/README.md`.
 
 | made with | version |
@@ -47,16 +54,29 @@ _BOOTS = """
 What each board writes to its UART, and a command."""
 
 
-def images(names: Sequence[str], release: str, target: Path) -> list[str]:
-    """Copy the images of the boards; return the boards without an image."""
-    missing = []
-    for name in names:
-        built = paths.root() / "build/firmware" / name
-        if not (built / "firmware.elf").is_file():
-            missing.append(name)
-        for path in filter(Path.is_file, (built / "firmware.elf", built / "firmware.bin")):
-            shutil.copyfile(path, target / f"micropython-ethosu-{release}-{name}{path.suffix}")
-    return missing
+def board_files(board: BoardFacts, rom: bytes) -> dict[str, bytes]:
+    """Return the files of a built board's archive: what is flashed, and where it goes."""
+    elf = paths.firmware_file(board.name)
+    files = {archive.ELF: elf.read_bytes(), archive.ROM: rom}
+    if board.bin:
+        files[archive.BIN] = archive.joined(board, elf.with_suffix(".bin").read_bytes(), rom)
+    if "alif" in board.flash:
+        settings = board.flash["alif"]
+        files[alif.CONFIG] = alif.table(settings, settings["device_config"]).encode()
+    return archive.pack(board, files)
+
+
+def demo(board: BoardFacts) -> bytes:
+    """Return a ROM file system with a model for the board's NPU that tests itself, and a script."""
+    with tempfile.TemporaryDirectory(prefix="ethosu-release-") as work:
+        make_model.main([work, MODEL])
+        source, compiled = Path(work, f"{MODEL}.tflite"), Path(work, "proven.tflite")
+        words = "compile", source, "--board", board.name, "--selftest", "-o", compiled, "--quiet"
+        command = [sys.executable, "-m", "ethosu_tools.cli", *map(str, words)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        script = paths.root() / "modules/ethosu/examples/selftest.py"
+        files = {file.name: file.read_bytes() for file in (compiled, script)}
+    return romfs.build(files)
 
 
 @dataclass
@@ -112,8 +132,7 @@ def report(names: Sequence[str], totals: Results, tools: Mapping[str, str]) -> s
     for name in names:
         facts = boards.load(name)
         for qemu in _QEMUS:
-            count = totals.counts.get(f"{name} {qemu}", Counter())
-            tests = ", ".join(f"{count[kind]} {kind}" for kind in sorted(count)) or "not tested"
+            tests = _counted(totals.counts.get(f"{name} {qemu}", Counter()))
             lines.append(
                 f"| {name} | {facts.core} | {facts.npus[0]} | {facts.proof} "
                 f"| {totals.properties.get(f'qemu {qemu}', qemu)} | {tests} "
@@ -124,6 +143,15 @@ def report(names: Sequence[str], totals: Results, tools: Mapping[str, str]) -> s
     lines.append(_BOOTS)
     lines += [text for name in names for text in boot(name, totals)]
     return "\n".join(lines) + "\n"
+
+
+def tests_of(name: str, totals: Results) -> str:
+    """Count a board's tests on all QEMUs."""
+    return _counted(sum((totals.counts[f"{name} {qemu}"] for qemu in _QEMUS), Counter()))
+
+
+def _counted(count: Counter[str]) -> str:
+    return ", ".join(f"{count[kind]} {kind}" for kind in sorted(count)) or "not tested"
 
 
 def others(names: Sequence[str], totals: Results) -> list[str]:
@@ -139,12 +167,6 @@ def others(names: Sequence[str], totals: Results) -> list[str]:
 
 def _sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def sums(target: Path) -> str:
-    """Return the checksums of all files, in the format of `sha256sum -c`."""
-    files = sorted(path for path in target.iterdir() if path.name != SUMS)
-    return "".join(f"{_sha256(file)}  {file.name}\n" for file in files)
 
 
 def _first_line(*command: str) -> str:
@@ -165,21 +187,41 @@ def _tools() -> dict[str, str]:
     }
 
 
-def main(junit: Path, target: Path) -> str:
-    """Fill the folder, which already contains the wheel; returns an error message, or ""."""
+def main(junit: Path, target: Path, parts: Mapping[str, Path], left_out: Sequence[str] = ()) -> str:
+    """Fill the folder, which already contains the wheels; returns an error message, or ""."""
     release, names = version("ethosu-tools"), boards.names()
-    missing = images(names, release, target)
+    missing = [name for name in names if not paths.firmware_file(name).is_file()]
     if missing:
         return f"images are missing: {', '.join(missing)}; run: make board-images"
     totals = results(junit, names)
     if wrong := others(names, totals):
         return f"another image was tested than is to be released: {'; '.join(wrong)}"
+    for name in names:
+        board = boards.load(name)
+        files = board_files(board, demo(board))
+        licence = {"LICENSE": (paths.root() / "LICENSE").read_bytes()}
+        howto = release_page.howto(board, release_page.file_name(release, name)).encode()
+        packing.write(
+            target / release_page.file_name(release, name), files | licence | {"README.md": howto}
+        )
+    for part, folder in parts.items():
+        packing.write(target / release_page.file_name(release, part), packing.folder(folder))
+    shutil.copyfile(paths.root() / "tools/setup/Containerfile", target / "Containerfile")
     (target / TESTED).write_text(report(names, totals, _tools()))
-    (target / SUMS).write_text(sums(target))
+    sums = {file.name: _sha256(file) for file in sorted(target.iterdir())}
+    changes = (paths.root() / "CHANGELOG.md").read_text()
+    tests = {name: tests_of(name, totals) for name in names}
+    page = release_page.page(release, changes, tests, sums, left_out)
+    (target / release_page.NAME).write_text(page)
+    sums[release_page.NAME] = _sha256(target / release_page.NAME)
+    (target / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
     for path in sorted(target.iterdir()):
         print(f"{path.name:<60}{path.stat().st_size:>12,} bytes")
     return ""
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])) or 0)
+    given = dict(word.split("=", 1) for word in sys.argv[3:])
+    left = given.pop("without", "").split()
+    made = {name: Path(folder) for name, folder in given.items()}
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), made, left) or 0)

@@ -63,7 +63,7 @@ MISTAKES = {
 
 @pytest.fixture(scope="module")
 def program(repo):
-    return sharing.script(repo / "tools/setup/wheel.py")
+    return sharing.script(repo / "tools/setup/release/wheel.py")
 
 
 @pytest.fixture(scope="module")

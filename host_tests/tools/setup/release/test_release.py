@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""`make release` reports its files correctly, from test results and the files."""
+
+import hashlib
+import re
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from ethosu_tools import boards
+from ethosu_tools.base import paths
+from ethosu_tools.boards.setup import emulated
+from ethosu_tools.link.board import QemuBoard
+from ethosu_tools.link.emulator.qemu import Machine
+from ethosu_tools.link.flash import archive
+
+from host_tests.kit import sharing, stand_ins
+
+VARIANTS = """
+[variants.HP]
+needs = "another program"
+[variants.HE]
+bin = true
+regions.VECTORS = { start = 0x800, size = 0x100 }
+[variants.HE.flash.jlink]
+device = "D"
+address = 0x800
+"""
+JUNIT = """\
+<testsuites><testsuite>
+<properties><property name="qemu installed" value="QEMU 7.2.22"/></properties>
+<testcase name="test_a[installed-B-HP]">
+<properties><property name="transcript" value="MicroPython&#10;&gt;&gt;&gt; "/></properties>
+</testcase>
+<testcase name="test_b[small_cnn-installed-B-HP]"><properties>
+<property name="image" value="IMAGE"/></properties></testcase>
+<testcase name="test_a[10-B-HP]"><skipped message="no such QEMU"/></testcase>
+</testsuite></testsuites>
+"""
+
+
+CHANGES = "# Changelog\n## {} (today)\n\n- All is new.\n\n## 0.0.1\n\n- Old.\n"
+ROM = b"a ROM file system"
+
+
+@pytest.fixture
+def release(repo, empty_tree):
+    """Return the program in a tree with a board of two variants; it writes `tmp_path/out`."""
+    module = sharing.script(repo / "tools/setup/release/release.py")
+    (empty_tree / "boards/B").mkdir(parents=True)
+    (empty_tree / "boards/B/board.toml").write_text(stand_ins.BOARD + VARIANTS)
+    (empty_tree / "firmware").mkdir()
+    (empty_tree / "firmware/micropython.toml").write_text('default = "1.2.3"')
+    tested = hashlib.sha256(b"B-HP").hexdigest()
+    (empty_tree / "tests.xml").write_text(JUNIT.replace("IMAGE", tested))
+    (empty_tree / "out").mkdir()
+    (empty_tree / "out/ethosu_tools.whl").touch()
+    (empty_tree / "LICENSE").write_text("MIT")
+    (empty_tree / "CHANGELOG.md").write_text(CHANGES.format(module.version("ethosu-tools")))
+    (empty_tree / "tools/setup").mkdir(parents=True)
+    (empty_tree / "tools/setup/Containerfile").write_text("FROM nothing")
+    (empty_tree / "page").mkdir()
+    (empty_tree / "page/index.html").write_text("hello")
+    for name in ("B-HP", "B-HE"):
+        folder = empty_tree / "build/firmware" / name
+        folder.mkdir(parents=True)
+        (folder / "firmware.elf").write_text(name)
+        (folder / "firmware.map").touch()
+    (empty_tree / "build/firmware/B-HE/firmware.bin").write_text("bin")
+    module.demo = lambda board: ROM
+    parts = {"web": empty_tree / "page"}
+    return lambda: module.main(empty_tree / "tests.xml", empty_tree / "out", parts, ["docs"])
+
+
+@pytest.fixture
+def archives(release, tmp_path):
+    """Return the archives of a release, by the end of their names."""
+    assert release() == ""
+    found = (tmp_path / "out").glob("*.zip")
+    return {path.stem.rpartition("-")[2]: zipfile.ZipFile(path) for path in found}
+
+
+def test_it_lists_what_was_tested_and_what_was_not(release, tmp_path):
+    assert release() == ""
+    page = (tmp_path / "out/TESTED.md").read_text().splitlines()
+    row = "| B-{} | Cortex-M55 | ethos-u55-128 | never ran | {} | {} | {} |"
+    image = hashlib.sha256(b"B-HP").hexdigest()[:12]
+    for expected in (
+        row.format("HP", "QEMU 7.2.22", "2 passed", image),
+        row.format("HP", "10", "1 skipped", ""),
+        row.format("HE", "QEMU 7.2.22", "not tested", ""),
+        row.format("HE", "11", "not tested", ""),
+        "| MicroPython | 1.2.3 |",
+        "B-HP on QEMU 7.2.22:",
+        "    MicroPython",
+        "    >>>",
+    ):
+        assert expected in page
+
+
+def test_its_checksums_are_right_and_of_all_files(release, tmp_path):
+    release()
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {name.rpartition("-")[2] for name in names} == {
+        *("HP.zip", "HE.zip", "web.zip", "ethosu_tools.whl"),
+        *("Containerfile", "RELEASE.md", "TESTED.md", "SHA256SUMS"),
+    }
+    done = subprocess.run(
+        ["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path / "out", capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout.count(": OK")) == (0, len(names) - 1)
+
+
+def test_a_boards_archive_has_the_tested_image_and_where_it_goes(archives):
+    assert archives["HP"].read("firmware.elf") == b"B-HP", "the image that was tested"
+    assert archives["HE"].read("firmware.bin") == b"bin".ljust(0x800, b"\xff") + ROM
+    assert b'"address": "0x00000800"' in archives["HE"].read("board.json")
+    assert b'LoadFile "firmware.bin",0x800' in archives["HE"].read("README.md")
+    assert b"**Also needed**: another program." in archives["HP"].read("README.md")
+    assert archives["web"].namelist() == ["index.html"]
+
+
+def test_its_page_names_each_file_and_its_checksum(release, tmp_path):
+    release()
+    page = (tmp_path / "out/RELEASE.md").read_text()
+    listed = dict(line.split()[::-1] for line in (tmp_path / "out/SHA256SUMS").open())
+    for name in listed.keys() - {"RELEASE.md"}:
+        assert f"[{name}]({name})" in page and f"`{listed[name]}`" in page
+    assert re.search(r"`ethosu flash B-HE --firmware \S+-B-HE.zip`", page)
+    assert "| 2 passed, 1 skipped |" in page and "- B-HP: another program." in page
+    assert "Left out: docs." in page and "All is new." in page and "Old." not in page
+
+
+def test_it_is_the_same_when_it_is_made_again(release, tmp_path):
+    release()
+    first = (tmp_path / "out/SHA256SUMS").read_text()
+    for file in (tmp_path / "out").glob("*[!l]"):
+        file.unlink()
+    (tmp_path / "page/index.html").touch()
+    release()
+    assert (tmp_path / "out/SHA256SUMS").read_text() == first
+
+
+def test_an_image_that_was_not_the_tested_one_stops_it(release, tmp_path):
+    (tmp_path / "build/firmware/B-HP/firmware.elf").write_text("built again")
+    tested, built = (hashlib.sha256(text).hexdigest()[:12] for text in (b"B-HP", b"built again"))
+    assert release() == (
+        "another image was tested than is to be released: "
+        f"B-HP on QEMU installed ({tested} instead of {built})"
+    )
+
+
+def test_a_board_without_an_image_stops_it(release, tmp_path):
+    (tmp_path / "build/firmware/B-HP/firmware.elf").unlink()
+    assert release() == "images are missing: B-HP; run: make board-images"
+
+
+@pytest.mark.parametrize("name", ["MPS3_AN547", "NUMAKER_M55M1", "GROVE_VISION_AI_V2"])
+def test_the_model_of_an_archive_passes_its_self_test(repo, name):
+    """One board for each size of NPU: its archive's ROM file system, and the line of the page."""
+    rom = sharing.script(repo / "tools/setup/release/release.py").demo(boards.load(name))
+    with QemuBoard(Machine(emulated(name), romfs=rom)) as board:
+        assert "self-test passed: True" in board.exec("import selftest")
+
+
+@pytest.mark.parametrize("name", boards.names())
+def test_no_image_names_the_folder_in_which_it_was_built(name):
+    elf = paths.firmware_file(name)
+    if not elf.is_file():
+        pytest.skip(f"{elf} is not built: make board-images")
+    found = set(re.findall(rb"[^\0]*build/micropython/[^\0]*/py", elf.read_bytes()))
+    assert found and all(path.startswith(b"build/") for path in found)
+
+
+@pytest.mark.slow
+def test_an_image_is_the_same_in_another_folder(repo, tmp_path):
+    """Sources and compiler alone make the bytes: neither the folder nor what was there before."""
+    copy = tmp_path / "elsewhere/deeper"
+    subprocess.run(["git", "clone", "--quiet", repo, copy], check=True)
+    built = copy / "build"
+    built.mkdir()
+    for name in ("micropython", "mpy-cross"):
+        subprocess.run(["cp", "-a", repo / "build" / name, built], check=True)
+    python = {"PATH": f"{sys.prefix}/bin:/usr/bin:/bin", "MAKELEVEL": "1"}
+    command = ["make", "-j2", "-C", copy / "firmware", "BOARD=NUMAKER_M55M1"]
+    subprocess.run(command, check=True, env=python, capture_output=True)
+    for name in (archive.ELF, archive.BIN):
+        image = f"build/firmware/NUMAKER_M55M1/{name}"
+        assert (copy / image).read_bytes() == (repo / image).read_bytes(), name

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""The page of a release, RELEASE.md: each file, its command, its checksum, what was tested."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ethosu_tools import boards
+from ethosu_tools.base.ui import Ui
+from ethosu_tools.boards.facts import BoardFacts
+from ethosu_tools.link.flash import WAYS, Request, archive
+
+NAME = "RELEASE.md"
+# What the archives that are no board's are, and how each is used.
+PARTS = {
+    "c": "the module's C sources: driver and runtime for CMake (`add_subdirectory(runtime)`), the "
+    "driver as Zephyr's module (`-DZEPHYR_EXTRA_MODULES=driver`), all as MicroPython's user module",
+    "docs": "the book: open `index.html`",
+    "native": "the module as `.mpy` for firmware of others: `mpremote mip install package.json`",
+    "web": "the web page, static files: `python3 -m http.server --directory FOLDER`",
+}
+OTHERS = {
+    ".whl": "the tools: `pip install FILE ai-edge-litert==1.2.0`",
+    "Containerfile": "the tools with QEMU: `docker build -t ethosu -f Containerfile .`",
+    "TESTED.md": "what each image was tested with",
+}
+_HEAD = """\
+# micropython-ethosu {release}
+
+**Nothing here has run on silicon yet.** Each board's image was tested in QEMU:
+see [TESTED.md](TESTED.md).
+
+`sha256sum -c SHA256SUMS` checks the files. After flashing, `/rom` has a model that tests itself:
+`mpremote exec "import selftest"` prints `self-test passed: True`.
+
+## Boards
+
+`ethosu` is in the wheel below. The archive has a page with the commands of the vendor's tool alone.
+
+| board | file | command | tests in QEMU | SHA-256 |
+| --- | --- | --- | --- | --- |"""
+
+
+def file_name(release: str, what: str) -> str:
+    """Return the name of an archive of a release."""
+    return f"micropython-ethosu-{release}-{what}{archive.SUFFIX}"
+
+
+def command(board: BoardFacts, file: str) -> str:
+    """Return the command that flashes an archive, or runs the board."""
+    if not board.flash:
+        return f"unzip {file}; ethosu qemu --board {board.name} --romfs {archive.ROM}"
+    options = WAYS[next(iter(board.flash))].options
+    return f"ethosu flash {board.name} --firmware {file} {options}".rstrip()
+
+
+def howto(board: BoardFacts, file: str) -> str:
+    """Make the page of a board's archive."""
+    lines = [f"# {board.title}: {board.name}", ""]
+    if board.needs:
+        lines += [f"**Also needed**: {board.needs}.", ""]
+    lines += ["With the tools of this release:", "", f"    {command(board, file)}", ""]
+    for way in list(board.flash)[:1]:
+        asked = Request(board, Path(archive.ELF), Path(), Ui(), rom=b"", python="python3")
+        texts = [step.text for step in WAYS[way].steps(asked, board.flash[way])]
+        # The archive has what this step makes.
+        texts = [text for text in texts if f"copy {archive.BIN} to {archive.BIN}" not in text]
+        lines += [f"With the vendor's tool alone ({way}), in this folder:", ""]
+        lines += [f"{at}. {text.removeprefix('cd .; ')}" for at, text in enumerate(texts, 1)] + [""]
+    if board.qemu and board.qemu.machine != "none":
+        lines += [
+            "With QEMU alone, without the NPU:",
+            "",
+            f"    qemu-system-arm -M {board.qemu.machine} -nographic -kernel {archive.ELF} "
+            f"-device loader,file={archive.ROM},addr={board.romfs.start:#x},force-raw=on",
+            "",
+        ]
+    lines += [
+        f"`{archive.CONTENTS}` has address and checksum of each file. `{archive.ELF}` is the "
+        f"firmware, `{archive.ROM}` the ROM file system with a model for {board.npus[0]}"
+        + (f", `{archive.BIN}` both, from the start of the flash." if board.bin else "."),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def page(
+    release: str,
+    changes: str,
+    tests: Mapping[str, str],
+    sums: Mapping[str, str],
+    left_out: Sequence[str],
+) -> str:
+    """Make RELEASE.md of the tests' results and the checksums of all files."""
+    lines = [_HEAD.format(release=release)]
+    for name, count in tests.items():
+        board, file = boards.load(name), file_name(release, name)
+        lines.append(
+            f"| {board.title}: {name} | [{file}]({file}) | `{command(board, file)}` | {count} "
+            f"| `{sums[file]}` |"
+        )
+    needs = [(name, boards.load(name).needs) for name in tests if boards.load(name).needs]
+    if needs:
+        lines += ["", "## What a board needs besides", ""]
+        lines += [f"- {name}: {need}." for name, need in needs]
+    lines += ["", "## Other files", "", "| file | what, and how to use it | SHA-256 |"]
+    lines += ["| --- | --- | --- |", *_others(release, sums)]
+    if left_out:
+        lines += ["", f"Left out: {', '.join(left_out)}."]
+    _, _, newest = changes.partition(f"\n## {release}")
+    newest = newest.partition("\n## ")[0].partition("\n")[2].strip()
+    return "\n".join([*lines, "", "## What is new", "", newest]) + "\n"
+
+
+def _others(release: str, sums: Mapping[str, str]) -> Iterator[str]:
+    known = {file_name(release, part): text for part, text in PARTS.items()}
+    for file, digest in sums.items():
+        text = known.get(file) or next((OTHERS[end] for end in OTHERS if file.endswith(end)), None)
+        if text:
+            yield f"| [{file}]({file}) | {text} | `{digest}` |"
