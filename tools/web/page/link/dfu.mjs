@@ -178,9 +178,11 @@ export async function flash(usb, settings, image, known, say, progress) {
     if (!loader) {
         say("Plug the board in, or reset it: the page then starts by itself …");
         loader = new Loader(await plugged(usb, matches), settings.partition);
-        await loader.open();
     }
     try {
+        if (!loader.device.opened) {
+            await loader.open();
+        }
         say("The boot loader takes the image …");
         await loader.write(image, progress);
         await loader.leave();

@@ -3,6 +3,7 @@
 import { filesIn } from "./archive.mjs";
 import { check as checkDfu, flash as flashDfu } from "./dfu.mjs";
 import { check as checkHimax, flash as flashHimax } from "./himax.mjs";
+import { MARKUP } from "./markup.mjs";
 import { Repl } from "./repl.mjs";
 
 const SENT = "_page_model";
@@ -43,6 +44,7 @@ class Panel {
         this.repl = this.port = null;
         this.chosen = false; // a USB device, in this visit
         this.held = null; // what the board's memory has of the page
+        document.getElementById("own").insertAdjacentHTML("beforeend", MARKUP);
         element("board").append(...page.flashing.map(({ title, name }, at) => new Option(name.includes("-") ? `${title}, ${name.split("-").pop()}` : title, at)));
         element("board").addEventListener("change", () => this.#choose());
         for (const name of ["flash", "connect", "compare", "run"]) {

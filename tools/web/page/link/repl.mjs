@@ -58,11 +58,13 @@ export class Repl {
         const window = low.charCodeAt(0) + 256 * high.charCodeAt(0);
         const bytes = encoder.encode(program);
         let room = window;
+        let ended = false; // the board does not want the rest, because of a syntax error
         for (let at = 0; at < bytes.length; ) {
             if (room === 0 || this.line.text) {
                 const [word] = await this.#expect(/[\x01\x04]/);
                 if (word === "\x04") {
-                    break; // it does not want the rest
+                    ended = true;
+                    break;
                 }
                 room += window;
                 continue;
@@ -73,7 +75,9 @@ export class Repl {
             room -= part.length;
         }
         await this.line.write("\x04");
-        await this.#expect(/\x04/);
+        if (!ended) {
+            await this.#expect(/\x04/);
+        }
     }
 
     /**

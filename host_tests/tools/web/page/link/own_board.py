@@ -11,7 +11,7 @@ from ...steps import click
 
 HERE = Path(__file__).parent
 OWN_STATUS = "document.getElementById('own-status').textContent"
-IDLE = "!document.getElementById('own-flash').disabled"
+IDLE = "document.getElementById('own-flash')?.disabled === false"
 # Waits of page and stand-ins are all shorter by the same factor, so that their order stays.
 SHORTER = (
     "(() => { const real = setTimeout;"

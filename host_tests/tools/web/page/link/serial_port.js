@@ -63,11 +63,14 @@ class FakePort {
     }
 }
 
-/** A board with the firmware's prompt, which is that of a board in the page. */
+/**
+ * A board with the firmware's prompt, which is that of a board in the page. In raw paste mode its UART
+ * loses what is sent beyond the room that it has given, as MicroPython's reference of the raw REPL says.
+ */
 class PromptBoard {
     /** @param {string} first  Python that runs at its start */
     constructor(npu, first = "") {
-        Object.assign(this, { npu, first, decoder: new TextDecoder() });
+        Object.assign(this, { npu, first, decoder: new TextDecoder(), room: Infinity, head: null });
     }
 
     opened(port) {
@@ -82,6 +85,7 @@ class PromptBoard {
         const client = (this.client = new BoardClient(this.module, { npus: [this.npu], files: new Map() }, {
             output: (bytes) => {
                 client.shown(bytes.length);
+                bytes.forEach((byte) => this.#gave(byte));
                 this.port?.give(bytes, 115200);
             },
             failed: (why) => console.error(why),
@@ -91,7 +95,27 @@ class PromptBoard {
         }
     }
 
+    /** Follow how much room the board gives: "R", 1, the window in two bytes, then 1 for each window. */
+    #gave(byte) {
+        if (this.head?.length < 4) {
+            this.head.push(byte);
+            if (this.head.length === 4) {
+                this.window = this.room = this.head[2] + 256 * this.head[3];
+            }
+        } else if (this.head && byte === 1) {
+            this.room += this.window;
+        } else if (this.head && byte === 4) {
+            Object.assign(this, { head: null, room: Infinity });
+        }
+    }
+
     received(byte, baud) {
+        this.typed = `${this.typed ?? ""}${String.fromCharCode(byte)}`.slice(-3);
+        if (this.typed === "\x05A\x01") {
+            this.head = [];
+        } else if (byte !== 4 && this.room-- <= 0) {
+            return;
+        }
         if (baud === 115200) {
             this.client?.type(this.decoder.decode(Uint8Array.of(byte), { stream: true }));
         }

@@ -199,6 +199,9 @@ def test_a_program_runs_on_the_board(panel):
     panel.evaluate("document.getElementById('script').value = 'print(1)\\n1 / 0'")
     assert "ZeroDivisionError: divide by zero" in press(panel, "run")
     assert panel.evaluate(OUTPUT) == "1\n"
+    assert press(panel, "connect").startswith(CONNECTED)
+    panel.evaluate("document.getElementById('script').value = '1 1\\n' + '# long\\n'.repeat(400)")
+    assert "SyntaxError" in press(panel, "run")
 
 
 def test_unplugged_at_the_prompt(panel):
