@@ -26,6 +26,7 @@ HERE = Path(__file__).parent
 NAMES = ("answers/rules.py", "compile/remarks.py", "sim/figures.py")
 RULES = [HERE.parent / "ethosu_tools" / name for name in NAMES]
 PROGRAMS = [HERE / "page/answers" / f"{name}.py" for name in ("ask", "check", "timing")]
+PROGRAMS += [HERE / "page/link/both.py"]
 LISTS = ("settings.json", "examples.json")
 KINDS = HERE.parent / "ethosu_tools/model/kinds.json"
 OTHERS = (

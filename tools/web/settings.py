@@ -9,6 +9,7 @@
                  with what sim/latency.py's facts() has],
      "boards": [{"board", "npus", "heap", "rom", "fast", "reserve"}],
      "runtimes": [{"name", "limits": {rule: {"value", "message", "source"}}}],
+     "flashing": [{"name", "title", "way", "largest"} with the settings of this way],
      "dtypes": {number in a .tflite: name},
      "renaming": [operator that only renames a tensor], "aside": [operator that computes nothing]}
 
@@ -39,6 +40,7 @@ from ethosu_tools.boards.targets import Target
 from ethosu_tools.compile import vela
 from ethosu_tools.compile.leftover import ASIDE
 from ethosu_tools.compile.plan.kernels import RENAMING
+from ethosu_tools.link.flash.himax_image import FLASH
 from ethosu_tools.model import DTYPES
 from ethosu_tools.sim import fit, latency
 
@@ -96,6 +98,17 @@ def timed(system: System) -> dict[str, Any]:
     }
 
 
+def flashing() -> Iterator[dict[str, Any]]:
+    """The boards that the page can flash; `rom` is where /rom is in the flash."""
+    for board in boards.every():
+        for way in ("xmodem", "dfu"):
+            if settings := board.flash.get(way):
+                wanted = {"baud", "largest", "device", "partition", "address"} & settings.keys()
+                place = {"rom": board.romfs.start - FLASH} if way == "xmodem" else {}
+                facts = {"name": board.name, "title": board.title, "way": way, **place}
+                yield {**facts, **{name: settings[name] for name in sorted(wanted)}}
+
+
 def main() -> None:
     """Record all targets, and write the file."""
     model, output = Path(sys.argv[1]), Path(sys.argv[2])
@@ -131,6 +144,7 @@ def main() -> None:
         "systems": [timed(system) for system in systems.every()],
         "boards": [asdict(room) for board in boards.every() if (room := fit.room_of(board))],
         "runtimes": [asdict(each) for each in RUNTIMES if not each.programs],
+        "flashing": list(flashing()),
         "dtypes": DTYPES,
         "renaming": RENAMING,
         "aside": ASIDE,

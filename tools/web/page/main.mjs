@@ -16,6 +16,7 @@ import { clear, show } from "./media/shown.mjs";
 import { isModel } from "./model/file_kinds.mjs";
 import { Model } from "./model/model.mjs";
 import { planned } from "./model/plan.mjs";
+import { build } from "./model/romfs.mjs";
 import { copyMetadata, put } from "./model/tflite.mjs";
 import { configuration } from "./model/vela.mjs";
 import examples from "examples.json"; // both by install_page.py
@@ -274,7 +275,7 @@ function referenceOf(module, bytes, original) {
 async function handle(name, bytes, signal) {
     element("steps").replaceChildren();
     element("figures").replaceChildren();
-    state.need = null;
+    state.need = state.shown = null;
     for (const table of ["layers", "latency", "boards"]) {
         element(table).tBodies[0].replaceChildren();
     }
@@ -332,6 +333,7 @@ async function handle(name, bytes, signal) {
     await showFits();
     signal.throwIfAborted();
     showCode(plain, rows.model.inputs);
+    state.shown = { name: plain, bytes: model };
     showVerdict(rows.run, rows.reference?.error ?? reference.missing);
     await others;
     document.body.dataset.done = name;
@@ -467,6 +469,28 @@ async function retarget() {
     }
 }
 
+/** Load the panel of the user's own board. */
+async function ownBoard() {
+    try {
+        const { open } = await import("./link/panel.mjs");
+        open({
+            fetched,
+            flashing: state.settings.flashing,
+            romfs: () => build(state.files),
+            model: () => state.shown,
+            script: () => element("script").value,
+            async emulated({ bytes }, program) {
+                const rows = [];
+                const board = { npus: [state.targets.chosen.npu], files: new Map([["model", bytes]]) };
+                await runProgram(await wasm("ethosu.wasm"), { ...board, program: `SOURCE = "/rom/model"\n${program}` }, (row) => rows.push(row));
+                return rows;
+            },
+        });
+    } catch (error) {
+        fail(error.message);
+    }
+}
+
 function listen(module, terminal) {
     terminal.onData((text) => state.board.type(text));
     const press = (id, act) => element(id).addEventListener("click", () => {
@@ -488,6 +512,7 @@ function listen(module, terminal) {
     });
     element("mode").addEventListener("change", retarget);
     element("reserve").addEventListener("input", showFits);
+    element("own").addEventListener("toggle", ownBoard, { once: true });
     for (const name of ["dragover", "dragleave", "drop"]) {
         document.addEventListener(name, (event) => {
             event.preventDefault();
@@ -533,6 +558,6 @@ async function main() {
     }
 }
 
-export { Model, planned, runProgram }; // for scripts that control the page, as is ethosuTerminal
+export { BoardClient, Model, planned, runProgram }; // for scripts that control the page, as is ethosuTerminal
 
 main().catch((error) => fail(`The page did not start: ${error.message}`));
