@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+import notices
 import packing
 import release_page
 from ethosu_tools import boards
@@ -57,7 +58,7 @@ What each board writes to its UART, and a command."""
 def board_files(board: BoardFacts, rom: bytes) -> dict[str, bytes]:
     """Return the files of a built board's archive: what is flashed, and where it goes."""
     elf = paths.firmware_file(board.name)
-    files = {archive.ELF: elf.read_bytes(), archive.ROM: rom}
+    files = {archive.ELF: elf.read_bytes(), archive.ROM: rom, **notices.for_image(board.name)}
     if board.bin:
         files[archive.BIN] = archive.joined(board, elf.with_suffix(".bin").read_bytes(), rom)
     if "alif" in board.flash:

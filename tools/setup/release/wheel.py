@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+import notices
 import packing
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
@@ -85,6 +86,20 @@ def fill(tree: Path, root: Path, machine: str | None = None) -> list[str]:
     return absent
 
 
+def add_notices(tree: Path, root: Path, machine: str | None = None) -> None:
+    """Add licence texts and the list of what others wrote in the libraries and images."""
+    made = []
+    for file in sorted((tree / "build").rglob("*.*")):
+        if file.suffix in (".so", ".elf", ".bin"):
+            name = file.relative_to(tree / "build").with_suffix(".map")
+            folder = root / "build" / (machine or "" if file.suffix == ".so" else "")
+            within = notices.inputs(folder / name)
+            inside = str(file.relative_to(tree.parents[1]))
+            made.append(notices.Binary(inside, file.read_bytes(), within))
+    for name, data in notices.of("ethosu-tools", made).items():
+        (tree / name).write_bytes(data)
+
+
 def add_stubs(tools: Path, root: Path) -> None:
     """Place the stubs where type checkers and editors look for them."""
     for stub in (file for pattern in STUBS for file in sorted(root.glob(pattern))):
@@ -131,6 +146,7 @@ def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, li
         for name in ("pyproject.toml", "LICENSE"):
             shutil.copyfile(root / name, stage / name)
         absent = fill(tools / "ethosu_tools/tree", root, machine)
+        add_notices(tools / "ethosu_tools/tree", root, machine)
         add_stubs(tools, root)
         tag = platform_tag((tools / "ethosu_tools/tree").rglob("*.so"))
         (stage / "setup.cfg").write_text(f"[bdist_wheel]\nplat_name = {tag}\n")
@@ -151,7 +167,10 @@ def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, li
 
 def main(target: Path, machine: str | None = None) -> str:
     """Make the wheel; returns an error message, or ""."""
-    wheel, absent = make(target, paths.root(), machine)
+    try:
+        wheel, absent = make(target, paths.root(), machine)
+    except notices.NoticeError as error:
+        return str(error)
     if absent:
         return f"not built: {', '.join(absent)}; run: make wheel"
     print(f"{wheel}  {wheel.stat().st_size:,} bytes")

@@ -45,9 +45,10 @@ ROM = b"a ROM file system"
 
 
 @pytest.fixture
-def release(repo, empty_tree):
+def release(repo, empty_tree, monkeypatch):
     """Return the program in a tree with a board of two variants; it writes `tmp_path/out`."""
     module = sharing.script(repo / "tools/setup/release/release.py")
+    monkeypatch.setattr(module.notices, "for_image", lambda _: {"THIRD_PARTY.txt": b"Licences"})
     (empty_tree / "boards/B").mkdir(parents=True)
     (empty_tree / "boards/B/board.toml").write_text(stand_ins.BOARD + VARIANTS)
     (empty_tree / "firmware").mkdir()

@@ -147,6 +147,21 @@ def test_it_holds_nothing_of_this_machine(wheel, repo):
     assert names == []
 
 
+def test_its_sbom_lists_each_binary_file_in_it(wheel):
+    with zipfile.ZipFile(wheel) as file:
+        tree = "ethosu_tools/tree"
+        assert b"Runtime Library" in file.read(f"{tree}/THIRD_PARTY.txt")
+        sbom = json.loads(file.read(f"{tree}/sbom.spdx.json"))
+        inside = {
+            f"./{name}": hashlib.sha256(file.read(name)).hexdigest()
+            for name in file.namelist()
+            if name.endswith((".so", ".elf", ".bin"))
+        }
+    assert {each["fileName"]: each["checksums"][1]["checksumValue"] for each in sbom["files"]} == (
+        inside
+    )
+
+
 def test_doctor_finds_the_contents_of_the_wheel(found):
     checks = {each["name"]: each for each in found["checks"]}
     for name in ("simulator", "QEMU", "QEMU plugin", "firmware", "examples"):
