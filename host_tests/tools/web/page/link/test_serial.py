@@ -192,10 +192,12 @@ def test_a_board_with_another_npu_says_so_and_can_go_on(panel, ready, small_mode
 def test_a_program_runs_on_the_board(panel):
     prompt(panel)
     assert press(panel, "connect").startswith(CONNECTED)
-    program = "for i in range(300):\n    print('größe', i)\n" + "# long\n" * 400
+    program = (
+        "for i in range(300):\n    print('größe', i)\n" + "x = 'long'\n" * 400 + "print('end')\n"
+    )
     panel.evaluate(f"document.getElementById('script').value = {json.dumps(program)}")
     assert press(panel, "run") == "The program ended."
-    assert panel.evaluate(OUTPUT) == "".join(f"größe {i}\n" for i in range(300))
+    assert panel.evaluate(OUTPUT) == "".join(f"größe {i}\n" for i in range(300)) + "end\n"
     panel.evaluate("document.getElementById('script').value = 'print(1)\\n1 / 0'")
     assert "ZeroDivisionError: divide by zero" in press(panel, "run")
     assert panel.evaluate(OUTPUT) == "1\n"
