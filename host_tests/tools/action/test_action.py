@@ -16,7 +16,7 @@ from host_tests.kit import pages, stand_ins
 from host_tests.kit.newlib import newlib_program
 from host_tests.tools.action.action import ACTION, EXPRESSION, REPO, STEPS, Runner
 from host_tests.tools.qemu_plugin import test_corstone_320
-from host_tests.tools.setup.test_wheel import environment, program, wheel  # noqa: F401
+from host_tests.tools.setup.release.test_wheel import environment, program, wheel  # noqa: F401
 
 PAGE = "docs/ci.md"
 (WORKFLOW,) = (yaml.safe_load(block.text) for block in pages.every("yaml", "test"))

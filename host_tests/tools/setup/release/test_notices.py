@@ -143,7 +143,9 @@ def maps():
 def test_each_input_of_each_map_is_claimed_and_no_row_is_stale():
     inputs = {each for file in maps() if file.is_file() for each in notices.inputs(file)}
     claimed = {component.row.name for component in notices.claims(inputs)}
-    core = re.findall(r'^\["?(.*?)"?\]$', (REPO / "tools/setup/release/notices.toml").read_text(), re.M)
+    core = re.findall(
+        r'^\["?(.*?)"?\]$', (REPO / "tools/setup/release/notices.toml").read_text(), re.M
+    )
     assert claimed == set(core)
 
 
