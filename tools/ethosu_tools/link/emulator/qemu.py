@@ -62,7 +62,6 @@ _LOGGED, _OWN_ITEM = ("guest_errors", "invalid_mem"), (10, 0)
 _RESET = re.compile(r"(?:Invalid read at addr 0x[04], size 4, region '\(null\)'.*\n){2}")
 _PR_SET_PDEATHSIG = 1
 # The C library is loaded here, since little is allowed between fork and exec.
-_LIBC = ctypes.CDLL(None)
 
 
 def check_elf(image: Path) -> Path:
@@ -395,6 +394,6 @@ def start(command: Sequence[str], **settings: Any) -> subprocess.Popen[bytes]:
 
 def die_with_parent(parent: int) -> None:
     """Have the kernel end this process whenever its parent ends."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # the parent ended before the request
         os.kill(os.getpid(), signal.SIGKILL)
