@@ -50,6 +50,10 @@ def discover() -> dict[str, str]:
     return summaries
 
 
+# Modules of Python that not every system has.
+_OF_POSIX = ("fcntl", "pty", "resource", "termios", "tty")
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise errors.UsageError(f"{message}; `{self.prog} --help` lists the options")
@@ -149,6 +153,9 @@ def _interrupt_once(*_: object) -> None:
 
 def _ignore_interrupts() -> None:
     """Ignore Ctrl-C; it is blocked meanwhile, because Python reports a signal that arrives here."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -181,6 +188,11 @@ def _run(argv: list[str]) -> int:
         return int(data.get("exit_code", 0))
     except errors.ToolError as error:
         return _failed(ui, error, str(error), error.exit_code)
+    except ImportError as error:
+        if error.name not in _OF_POSIX:
+            raise
+        text = f"`ethosu {chosen}` does this on Linux only: Python has no {error.name} here"
+        return _failed(ui, error, text, errors.SetupError.exit_code)
     except KeyboardInterrupt as error:
         return _failed(ui, error, "stopped", 130)
     except MemoryError as error:

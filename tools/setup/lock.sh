@@ -15,5 +15,5 @@ for line in tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires
 # No local option of this machine (index, links) may reach the committed file.
 "$work/bin/uv" pip compile --quiet --upgrade --universal --fork-strategy fewest --generate-hashes \
     --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
-    --extra oracle --extra demo --extra test --extra native --extra docs --extra lint \
+    --extra oracle --extra demo --extra test --extra native --extra docs --extra wasm --extra lint \
     --output-file requirements.lock pyproject.toml "$work/build-system.in"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -19,8 +18,14 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable
+from multiprocessing import connection
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import IO, Any, ClassVar, Self
+
+try:
+    from resource import RLIM_INFINITY, RLIMIT_AS, prlimit
+except ImportError:  # only Linux limits the memory of another process
+    prlimit = None  # type: ignore[assignment]
 
 _shared: dict[type, HelperProcess] = {}
 
@@ -36,17 +41,21 @@ def memory_limit() -> int:
     with contextlib.suppress(KeyError, ValueError, OverflowError):
         if (limit := int(float(os.environ[MEMORY]) * 2**30)) > 0:
             return limit
+    if not hasattr(os, "sysconf"):
+        return 8 << 30
     half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     return min(max(half, 2 << 30), 8 << 30)
 
 
 def limit_memory(process: int) -> None:
     """Let an allocation beyond the limit fail in a process that has just been started."""
+    if prlimit is None:
+        return
     limit = memory_limit()
     with contextlib.suppress(ProcessLookupError):  # it has ended
-        _, most = resource.prlimit(process, resource.RLIMIT_AS)
-        if most == resource.RLIM_INFINITY or limit < most:
-            resource.prlimit(process, resource.RLIMIT_AS, (limit, most))
+        _, most = prlimit(process, RLIMIT_AS)
+        if most == RLIM_INFINITY or limit < most:
+            prlimit(process, RLIMIT_AS, (limit, most))
 
 
 def lack_of_memory(text: str) -> str:
@@ -76,8 +85,7 @@ class HelperProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
+                **_inheriting(theirs),
             )
         limit_memory(self._process.pid)
         files = self._line, self._log
@@ -126,8 +134,21 @@ class HelperProcess:
         return f"its process ended with {status}{f': {lines[-1]}' if lines else ''}"
 
 
+def _inheriting(line: Connection[Any, Any]) -> dict[str, Any]:
+    """Return options of Popen that give a process this end of a connection."""
+    if sys.platform != "win32":
+        return {"pass_fds": [line.fileno()], "start_new_session": True}
+    os.set_handle_inheritable(line.fileno(), True)
+    handles = subprocess.STARTUPINFO(lpAttributeList={"handle_list": [line.fileno()]})
+    return {"startupinfo": handles, "creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+
+
 def _ended(process: subprocess.Popen[bytes], within_s: float = 0) -> bool:
     """Whether a process ends in time; it is not reaped, so `_stop` signals no reused number."""
+    if not hasattr(os, "pidfd_open"):  # then it is reaped, and Popen remembers it
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(within_s)
+        return process.returncode is not None
     try:
         end = os.pidfd_open(process.pid)
     except ProcessLookupError:  # other code has already waited for the process
@@ -146,8 +167,9 @@ def _stop(
     if parent != os.getpid():
         return  # a forked process only has copies of the files
     # This kills the processes that the helper has started, too.
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    if hasattr(os, "killpg") and process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     end(process)
 
 
@@ -158,13 +180,17 @@ def end(process: subprocess.Popen[Any]) -> None:
     stays held.
     """
     process.kill()
-    if process.returncode is None:
+    if sys.platform == "win32":
+        process.wait()
+    elif process.returncode is None:
         with contextlib.suppress(ChildProcessError):
             process.returncode = os.waitstatus_to_exitcode(os.waitpid(process.pid, 0)[1])
 
 
 def requests() -> Connection[Any, Any]:
     """Return the helper's end of the connection; called in the helper."""
+    if sys.platform == "win32":
+        return connection.PipeConnection(int(sys.argv[1]))
     return Connection(int(sys.argv[1]))
 
 

@@ -17,8 +17,25 @@ from .errors import InputError, SetupError
 OK, PENDING = 0, 1
 
 
-@cache
 def ffi() -> Any:
+    """Return cffi's FFI, or what an add-on has instead for the simulator that it runs."""
+    other = _of_addon(paths.host_library_file())
+    return other.ffi if other else _native_ffi()
+
+
+def _of_addon(path: Path) -> Any:
+    """Load a library that is not for this machine but for an add-on, which runs it; else None."""
+    kind = addons.load("simulator", f"{path.parent.name}/{path.name}")
+    return _open(kind, path) if kind else None
+
+
+@cache
+def _open(kind: Any, path: Path) -> Any:
+    return kind(path, _native_ffi())
+
+
+@cache
+def _native_ffi() -> Any:
     """Load the declarations of the structures and functions, as cffi's FFI."""
     path = paths.library_binding()
     spec = spec_from_file_location(path.stem, path)
@@ -33,10 +50,10 @@ def ffi() -> Any:
 def load(path: Path, target: str, *required: str) -> Any:
     """Load a library built by `make target`, which must have the `required` functions."""
     try:
-        library = ffi().dlopen(str(path))
+        library = _of_addon(path) or _native_ffi().dlopen(str(path))
         for name in ("ethosu_model_describe", "ethosu_model_load", *required):
             getattr(library, name)
-    except (OSError, AttributeError, ffi().error) as error:
+    except (OSError, AttributeError, _native_ffi().error) as error:
         raise SetupError(
             f"{path} is incompatible with these tools ({error}); run: make {target}"
         ) from error

@@ -11,7 +11,6 @@ A lock file is only written after checking its type: in a shared folder others m
 
 import contextlib
 import errno
-import fcntl
 import getpass
 import os
 import re
@@ -28,6 +27,11 @@ from urllib.parse import quote, urlsplit
 from . import addons
 from .closeable import Closeable
 from .errors import BoardLinkError, SetupError
+
+try:
+    import fcntl
+except ImportError:  # Windows opens a port once only, for one process: no lock file is needed
+    fcntl = None  # type: ignore[assignment]
 
 VARIABLE = "ETHOSU_LOCKS"
 # Last line of a lock file whose holder has acquired a place of an add-on and will release it.
@@ -63,7 +67,7 @@ class Lock(Closeable):
 
     def __init__(self, port: str, title: str = "") -> None:
         """Take the lock; a LockedError calls the board `title` (default: the port)."""
-        self._path = _path(port)
+        self._path = _path(port) if fcntl else Path()
         # True if the last holder was killed after acquiring the place.
         self._is_stale = False
         self._place: Any = None
@@ -104,7 +108,7 @@ class Lock(Closeable):
     def is_awaited(self) -> bool:
         """Whether a worker of the same run is waiting for this lock."""
         path = _waiting_path(self._path)
-        if not path.exists():
+        if fcntl is None or not path.exists():
             return False
         with _opened(path) as file:
             free = _try_lock(file, path)
@@ -127,8 +131,8 @@ class Lock(Closeable):
             self.close()
             raise
 
-    def _take(self, name: str) -> int:
-        while True:
+    def _take(self, name: str) -> int | None:
+        while fcntl:
             file = _open(self._path)
             try:
                 if not _try_lock(file, self._path):
@@ -141,6 +145,7 @@ class Lock(Closeable):
                 os.close(file)
                 raise
             os.close(file)
+        return None
 
     def _begin(self, file: int) -> None:
         """Name this process in the locked file."""
@@ -157,6 +162,9 @@ class Lock(Closeable):
 @contextlib.contextmanager
 def waiting(port: str) -> Iterator[None]:
     """Make `is_awaited` of the lock's holder return True during the `with` statement."""
+    if fcntl is None:
+        yield
+        return
     path = _waiting_path(_path(port))
     with _opened(path) as file:
         with _naming(path, "locked"):

@@ -8,6 +8,7 @@ it), so the rest of the tools need not distinguish the two.
 import os
 from pathlib import Path
 
+from . import addons
 from .errors import SetupError
 
 # Tree of an installed package; missing in the source tree.
@@ -74,8 +75,15 @@ def host_library(*, cmsis_nn: bool = False) -> Path:
     if cmsis_nn:
         library = root() / "build/sim_host-cmsis-nn/libethosu_sim.so"
         return built(library, "sim-host CMSIS_NN_DIR=FOLDER")
-    default = root() / "build/sim_host/libethosu_sim.so"
-    return built(Path(os.environ.get("ETHOSU_SIM_LIBRARY", default)), "sim-host", "build")
+    return built(host_library_file(), "sim-host", "build")
+
+
+def host_library_file() -> Path:
+    """ETHOSU_SIM_LIBRARY, this machine's own, or one that an add-on runs."""
+    native = root() / "build/sim_host/libethosu_sim.so"
+    others = [root() / "build" / name for name in addons.offers("simulator")]
+    built_ones = [file for file in (native, *others) if file.is_file()]
+    return Path(os.environ.get("ETHOSU_SIM_LIBRARY") or [*built_ones, native][0])
 
 
 def library_binding() -> Path:

@@ -11,6 +11,7 @@ import contextlib
 import os
 import runpy
 import signal
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -19,6 +20,9 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, NoReturn
 
 from ..base.helper_process import HelperProcess, requests, serve
+
+# Elsewhere each compilation loads Vela.
+FORKS = hasattr(os, "fork") and hasattr(os, "pidfd_open")
 
 
 class Answer(NamedTuple):
@@ -36,10 +40,24 @@ class VelaProcess(HelperProcess):
 
     def run(self, options: list[str], timeout_s: float) -> Answer:
         """Run Vela in the current folder, as the command `vela` would."""
+        if not FORKS:
+            return _run_alone(options, timeout_s)
         folder = None
         with contextlib.suppress(FileNotFoundError):  # the current folder was deleted
             folder = os.getcwd()  # noqa: PTH109
         return Answer(*self.ask((folder, options), timeout_s))
+
+
+def _run_alone(options: list[str], timeout_s: float) -> Answer:
+    words = [sys.executable, "-P", "-m", "ethosu.vela", *options]
+    try:
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError(f"no answer within {timeout_s} s") from error
+    said, complaint = (each.decode(errors="replace") for each in (done.stdout, done.stderr))
+    return Answer(done.returncode, said, complaint)
 
 
 def _respond(

@@ -126,7 +126,7 @@ def linked(map_file: Path) -> list[str]:
 def _dependencies(file: Path, root: Path) -> Iterator[str]:
     """Read a list of dependencies: absolute, or relative to where the compiler ran."""
     part = file.relative_to(root).parts[1]
-    places = ["tools/web/vela"] if part == "web_parts" else [f"tools/{part}", part, "."]
+    places = f"tools/{part}", part, "."
     base = next(path for place in places if (path := root / place).is_dir())
     rule = file.read_text().replace("\\\n", " ").split("\n", 1)[0]
     for word in rule.split()[1:]:

@@ -45,6 +45,8 @@ STUBS = (
 )
 # The checker reads Vela's sources, since its package has the same name as the module.
 PARTIAL = "partial\n"
+# The machine whose wheel has no library for one: an add-on of the wheel runs the simulator.
+ANY = "any"
 MACHINES = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}
 
 
@@ -67,14 +69,18 @@ def copy_built(file: Path, target: Path, *strip: str) -> bool:
 def fill(tree: Path, root: Path, machine: str | None = None) -> list[str]:
     """Copy the tools' files into `tree`; return those that were not built.
 
-    `machine` selects libraries from build/MACHINE; None selects this machine's, from build/.
+    `machine` selects libraries from build/MACHINE; None selects this machine's, from build/. ANY
+    has the files of `addons.offers("simulator")` instead.
     """
     absent = []
     folder = root / "build" / (machine or "")
     strip = f"{machine}-linux-gnu-strip" if machine else "strip"
-    for name in LIBRARIES:
+    for name in () if machine == ANY else LIBRARIES:
         if not copy_built(folder / name, tree / "build" / name, strip, "--strip-unneeded"):
             absent.append(str((folder / name).relative_to(root)))
+    if machine == ANY:
+        runs = addons.offers("simulator")
+        absent += [f"build/{name}" for name in runs if not (root / "build" / name).is_file()]
     for board in boards.every():
         elf = paths.firmware_file(board.name).relative_to(paths.root())
         if not copy_built(root / elf, tree / elf, "arm-none-eabi-strip", "--strip-debug"):
@@ -148,12 +154,13 @@ def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, li
         absent = fill(tools / "ethosu_tools/tree", root, machine)
         add_notices(tools / "ethosu_tools/tree", root, machine)
         add_stubs(tools, root)
-        tag = platform_tag((tools / "ethosu_tools/tree").rglob("*.so"))
+        libraries = (tools / "ethosu_tools/tree").rglob("*.so")
+        tag = ANY if machine == ANY else platform_tag(libraries)
         (stage / "setup.cfg").write_text(f"[bdist_wheel]\nplat_name = {tag}\n")
         for file in (stage, *stage.rglob("*")):  # a wheel preserves the modes
             file.chmod(0o755 if file.is_dir() else 0o644)
         target.mkdir(parents=True, exist_ok=True)
-        for old in target.glob(f"*{tag.split('_', 3)[3]}.whl"):  # wheels of other releases
+        for old in target.glob(f"*{tag.split('_', 3)[-1]}.whl"):  # wheels of other releases
             old.unlink()
         # pip is avoided because it would start Python four times.
         build = f"from setuptools import build_meta as b; b.build_wheel({str(target.absolute())!r})"

@@ -61,8 +61,8 @@ _LOGGED, _OWN_ITEM = ("guest_errors", "invalid_mem"), (10, 0)
 # QEMU's own machine reads vectors at address 0 before the image is loaded.
 _RESET = re.compile(r"(?:Invalid read at addr 0x[04], size 4, region '\(null\)'.*\n){2}")
 _PR_SET_PDEATHSIG = 1
-# The C library is loaded here, since little is allowed between fork and exec.
-_LIBC = ctypes.CDLL(None)
+# The C library is loaded here, since little is allowed between fork and exec; Windows has none.
+_LIBC = ctypes.CDLL(None) if os.name == "posix" else None
 
 
 def check_elf(image: Path) -> Path:

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+"""The simulator's library as WebAssembly, for systems that our native library is not built for."""
+
+OFFERS = {
+    "simulator": {"sim_wasm/ethosu_sim.wasm": "library:Library"},
+    "wheel files": {"wasm": "build/sim_wasm/e*.*"},
+}
