@@ -18,4 +18,4 @@ sim-wasm: setup $(STAMPS)/debian-wasm ## Build driver, runtime and simulator as 
 
 wheel-any: sim-wasm board-images examples ## Build the wheel of the tools for macOS and Windows in build/wheel
 	$(call say,wheel for any system)
-	@$(BIN)/python tools/setup/wheel.py $(BUILD)/wheel any
+	@$(BIN)/python tools/setup/release/wheel.py $(BUILD)/wheel any

@@ -395,6 +395,7 @@ def start(command: Sequence[str], **settings: Any) -> subprocess.Popen[bytes]:
 
 def die_with_parent(parent: int) -> None:
     """Have the kernel end this process whenever its parent ends."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if _LIBC:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # the parent ended before the request
         os.kill(os.getpid(), signal.SIGKILL)
