@@ -89,7 +89,8 @@ def test_answers_are_those_of_the_native_library(npu, repo, tmp_path):
 
 @pytest.mark.slow
 def test_the_wheel_for_any_system_needs_nothing_else(repo, tmp_path):
-    wheel, absent = sharing.script(repo / "tools/setup/release/wheel.py").make(tmp_path, repo, "any")
+    program = sharing.script(repo / "tools/setup/release/wheel.py")
+    wheel, absent = program.make(tmp_path, repo, "any")
     assert not absent and wheel.name.endswith("-py3-none-any.whl")
     venv.create(tmp_path / "venv", with_pip=True, system_site_packages=False)
     python = tmp_path / "venv/bin/python"
