@@ -14,7 +14,7 @@ from ethosu_tools.link.emulator.qemu import Machine
 from ethosu_tools.model import romfs
 
 from host_tests.kit import firmware_image, matrix
-from host_tests.kit.board_models import put, raised, run_until
+from host_tests.kit.board_models import put, raised, restart, run_until
 from host_tests.kit.lines import uart
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
@@ -94,7 +94,7 @@ def test_it_starts_as_its_chip(each_qemu, every_board, record_property):
 def test_its_root_is_writable_and_survives_resets(every_board):
     content = bytes(range(256)) * 64
     every_board.write_file("/kept.bin", content)
-    for reset in (lambda: None, every_board.reset, lambda: Board.reset(every_board)):
+    for reset in (lambda: None, every_board.reset, lambda: restart(every_board)):
         reset()
         assert every_board.read_file("/kept.bin") == content
 
@@ -111,8 +111,7 @@ def test_its_flash_survives_without_power(every_board):
 
 
 def test_it_reports_the_reset_cause(every_board):
-    every_board.exec("import machine")
-    Board.reset(every_board)
+    restart(every_board)
     every_board.exec("import machine")
     assert every_board.eval("machine.reset_cause() == machine.HARD_RESET")
     run_until(every_board, b"*** Fault: ", "machine.mem32[0]")

@@ -45,6 +45,12 @@ def put(board: Board, example: tuple[Oracle, Array, Array]) -> None:
     )
 
 
+def restart(board: Board) -> None:
+    """Reset the board by its own program: reset() of an emulated one presses the button."""
+    board.start("import machine; machine.reset()")
+    board.reconnect()
+
+
 def raised(board: Board, code: str) -> str:
     """Return the exception that code raises on the board: "OSError 110 message"."""
     return board.exec(

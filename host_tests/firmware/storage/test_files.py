@@ -7,10 +7,9 @@ import random
 
 import pytest
 from ethosu_tools.base.errors import RemoteError
-from ethosu_tools.link.board import Board
 
 from host_tests.kit import firmware_image, ram_disk
-from host_tests.kit.board_models import raised
+from host_tests.kit.board_models import raised, restart
 
 # The device that / is on.
 DISK = """
@@ -26,7 +25,7 @@ def test_disk_keeps_bytes_over_resets(board):
     board.write_file("kept.bin", data)
     board.soft_reset()
     assert board.file_hash("kept.bin") == digest
-    Board.reset(board)  # through machine.reset(), on an emulated board too
+    restart(board)
     assert board.file_hash("kept.bin") == digest
     board.exec("import os; os.remove('kept.bin')")
 

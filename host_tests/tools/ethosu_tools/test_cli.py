@@ -144,7 +144,7 @@ def test_compile_then_inspect(ethosu, small_models, tmp_path):
 
 _OUTPUTS = {
     "check": "--html",
-    "compile": "--output --vela-report --debug-db --try",
+    "compile": "--output --c-array --vela-report --debug-db --try",
     "deploy": "--output",
     "inspect": "--memory",
     "run": "--output",
