@@ -18,7 +18,7 @@ PAGE = paths.root() / "tools/web/page"
 
 
 # Folders of the page, from the bottom to the top; main.mjs puts them together.
-FOLDERS = ("model", "media", "board", "answers", ".")
+FOLDERS = ("model", "media", "board", "answers", "link", ".")
 
 
 def test_a_folder_imports_only_from_those_below():

@@ -61,7 +61,11 @@ def _contents(npz: Path) -> dict[str, Any]:
     except InputError as error:
         raise InputError(f"{npz} is not a valid .npz file: {error}") from error
     plain = [(name, data) for name, data in entries if not name.endswith("_quantization")]
-    return {name: arrays.load_one(npz, data) for name, data in plain}
+    try:
+        return {name: arrays.load_one(npz, data) for name, data in plain}
+    except InputError as error:
+        what = "Vela's raw output" if "cmd_data" in dict(plain) else "a .npz file"
+        raise InputError(f"{npz} is {what}, but damaged: {error}") from error
 
 
 def _of(npz: Path, file: Mapping[str, Any]) -> VelaRaw:

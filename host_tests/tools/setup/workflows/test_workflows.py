@@ -134,7 +134,9 @@ def test_what_was_changed_after_the_release_is_found(step, tmp_path):
     folder = tmp_path / "release"
     folder.mkdir()
     (folder / "tools.whl").write_text("tools")
-    (folder / "SHA256SUMS").write_text(sharing.script(REPO / "tools/setup/release.py").sums(folder))
+    (folder / "SHA256SUMS").write_bytes(
+        subprocess.check_output(["sha256sum", "tools.whl"], cwd=folder)
+    )
     assert step("Check the sums").returncode == 0
     assert step("Select the wheels").returncode == 0
     assert [path.name for path in (tmp_path / "dist").iterdir()] == ["tools.whl"]

@@ -75,7 +75,7 @@ FORMATS = {
         "gunzip -k -S '' {path}",
     ),
     "m.zip": (archive("m.tflite"), "a ZIP archive", "unpack it"),
-    "raw.npz": (archive("cmd_data.npy", "weight_data.npy"), "Vela's raw output", "npu.invoke()"),
+    "raw.npz": (archive("cmd_data.npy", "weight_data.npy"), "Vela's raw output", ""),
     "m.uf2": (holding(b"UF2\n" + bytes(60)), "firmware in the format UF2", "drive"),
     "m.json": (holding(b'{\n  "type": "micro", "model": "m.tflite"}'), "JSON", "it names"),
     "empty.tflite": (holding(b""), "empty", "copy or download it again"),
