@@ -25,13 +25,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import packing
 from ethosu_tools.base import paths
 
 TEXTS = "THIRD_PARTY.txt"
 SBOM = "sbom.spdx.json"
 OWN = "micropython-ethosu"
-# The date of a document, 2026-01-01, unless overridden by SOURCE_DATE_EPOCH.
-EPOCH = 1767225600
 _RULE = "=" * 79
 # Sections without bytes in the loaded file.
 _APART = (".debug", ".comment", ".ARM.attributes", ".note", ".gnu", ".stab")
@@ -371,7 +370,7 @@ def of(title: str, binaries: Sequence[Binary]) -> dict[str, bytes]:
     components = [each for each in components if each.row.name != OWN]
     document = _document(title, binaries, components)
     digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).digest()
-    moment = datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", EPOCH)), UTC)
+    moment = datetime.fromtimestamp(int(packing.epoch()), UTC)
     document |= {
         "documentNamespace": uuid.UUID(bytes=digest[:16], version=5).urn,
         "creationInfo": {
