@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import changelog
 from ethosu_tools import boards
 from ethosu_tools.base.ui import Ui
 from ethosu_tools.boards.facts import BoardFacts
@@ -105,9 +106,8 @@ def page(
     lines += ["| --- | --- | --- |", *_others(release, sums)]
     if left_out:
         lines += ["", f"Left out: {', '.join(left_out)}."]
-    _, _, newest = changes.partition(f"\n## {release}")
-    newest = newest.partition("\n## ")[0].partition("\n")[2].strip()
-    return "\n".join([*lines, "", "## What is new", "", newest]) + "\n"
+    _, newest = changelog.entry(changes, release)
+    return "\n".join([*lines, "", "## What is new", "", newest])
 
 
 def _others(release: str, sums: Mapping[str, str]) -> Iterator[str]:

@@ -40,7 +40,7 @@ JUNIT = """\
 """
 
 
-CHANGES = "# Changelog\n## {} (today)\n\n- All is new.\n\n## 0.0.1\n\n- Old.\n"
+CHANGES = "# Changelog\n## {} (today)\n\n- All is new.\n\n## 0.0.1 (before)\n\n- Old.\n"
 ROM = b"a ROM file system"
 
 

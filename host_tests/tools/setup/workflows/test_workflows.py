@@ -94,8 +94,8 @@ def tree(tmp_path):
     """Make a tree of version 1.2.3 with the changelog's text."""
 
     def make(text: str) -> None:
-        (tmp_path / "tools/setup/workflows").mkdir(parents=True, exist_ok=True)
-        shutil.copy(REPO / "tools/setup/workflows/changelog.py", tmp_path / "tools/setup/workflows")
+        (tmp_path / "tools/setup/release").mkdir(parents=True, exist_ok=True)
+        shutil.copy(REPO / "tools/setup/release/changelog.py", tmp_path / "tools/setup/release")
         (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
         (tmp_path / "CHANGELOG.md").write_text(text)
 
@@ -124,7 +124,7 @@ def test_a_tree_that_is_not_that_of_the_tag_is_refused(step, tree, text, tag, sa
 
 
 def test_this_changelog_has_an_entry_of_this_version():
-    module = sharing.script(REPO / "tools/setup/workflows/changelog.py")
+    module = sharing.script(REPO / "tools/setup/release/changelog.py")
     version = re.search(r'^version = "(.*)"', (REPO / "pyproject.toml").read_text(), re.MULTILINE)
     _, lines = module.entry((REPO / "CHANGELOG.md").read_text(), version[1])
     assert lines.startswith("### Added\n") and "## 0.1.0" not in lines
