@@ -5,6 +5,7 @@ Its structures and functions are generated from the headers by `make library-bin
 """
 
 import contextlib
+import os
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -19,6 +20,12 @@ OK, PENDING = 0, 1
 
 def ffi() -> Any:
     """Return cffi's FFI, or what an add-on has instead for the simulator that it runs."""
+    return _ffi_for(os.environ.get("ETHOSU_SIM_LIBRARY"), os.environ.get("ETHOSU_ROOT"))
+
+
+@cache
+def _ffi_for(_library: str | None, _root: str | None) -> Any:
+    """Look for the files once for each choice: the FFI is asked for with each value."""
     other = _of_addon(paths.host_library_file())
     return other.ffi if other else _native_ffi()
 

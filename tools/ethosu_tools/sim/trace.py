@@ -33,11 +33,11 @@ MODES: dict[str, dict[int, str]] = {
 
 def _values(raw: Any) -> dict[str, Any]:
     """Return the fields of a C structure by name; arrays as tuples."""
-    values = {name: getattr(raw, name) for name in dir(raw)}
+    c, values = ffi(), {name: getattr(raw, name) for name in dir(raw)}
     arrays = {
         name
         for name, each in values.items()
-        if isinstance(each, ffi().CData) and ffi().typeof(each).kind == "array"
+        if isinstance(each, c.CData) and c.typeof(each).kind == "array"
     }
     return {name: tuple(each) if name in arrays else each for name, each in values.items()}
 
