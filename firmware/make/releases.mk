@@ -37,4 +37,4 @@ MICROPYTHON_SHARED := runtime/mpirq.c
 
 # Released files are the same wherever they are built: they name sources as in the tree.
 PLACELESS := -ffile-prefix-map=$(ROOT)/=
-include $(ROOT)/firmware/make/date.mk
+include $(dir $(lastword $(MAKEFILE_LIST)))date.mk

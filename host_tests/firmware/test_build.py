@@ -86,14 +86,32 @@ def test_only_a_pinned_source_keeps_its_compiler(repo, tmp_path):
         assert compiler_of(tree)[0] == f"{'old' if tree == pinned else 'new'} {tree.name}"
 
 
+def asked(*options):
+    """Return make's rules for the firmware; with -n and -q, nothing is built."""
+    command = ["make", "-npq", "-C", sharing.REPO / "firmware", *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
 def test_a_new_compiler_compiles_the_frozen_code_again():
     """A new mpy-cross compiles frozen code again; MicroPython's script would not notice."""
     tree = sharing.micropython()
-    command = ["make", "-npq", "-C", sharing.REPO / "firmware", f"FIRMWARE_LOCKED={tree}"]
-    rules = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    rules = asked(f"FIRMWARE_LOCKED={tree}")
     stamp = re.search(r"^\S*/frozen\.stamp: (.*)\n(?:#.*\n)*((?:\t.*\n)+)", rules, re.MULTILINE)
     assert f"/mpy-cross/{tree.name}/mpy-cross " in stamp[1]
     assert "/frozen_mpy" in stamp[2].replace("$(BUILD)", "")
+
+
+def test_a_question_to_make_changes_nothing(build_dir):
+    """Tests ask it beside others that compile; once, the shared folder was another for a while."""
+    folder = build_dir / "firmware/MPS3_AN547"
+
+    def lists():
+        shared = (folder / "common").readlink()
+        return shared, {path: path.read_text() for path in folder.glob("*.list")}
+
+    before = lists()
+    assert "/common/" in asked(f"FIRMWARE_LOCKED={sharing.micropython()}", "COPT=-O3")
+    assert lists() == before
 
 
 def test_a_type_too_small_for_the_interrupts_does_not_compile(repo, tmp_path):
