@@ -179,13 +179,17 @@ wheel: build $(LIBRARIES) board-images examples ## Build the self-contained whee
 	$(call say,wheel)
 	@$(BIN)/python tools/setup/release/wheel.py $(BUILD)/wheel
 
-# With Debian's gcc-aarch64-linux-gnu, on any machine.
-CROSS := aarch64-linux-gnu-
-OF_AARCH64 = CC=$(CROSS)gcc AR=$(CROSS)ar BUILD=$(abspath $(BUILD)/aarch64)
+# With clang, on any machine: Debian's cross GCC would remove gcc-multilib, which tests need.
+AARCH64 := aarch64-linux-gnu
+OF_AARCH64 = CC="clang --target=$(AARCH64)" AR=$(AARCH64)-ar BUILD=$(abspath $(BUILD)/aarch64)
+$(STAMPS)/debian-aarch64: Makefile tools/setup/debian.sh | $(STAMPS)/debian
+	$(call say,Debian packages for aarch64)
+ifeq ($(DEBIAN),yes)
+	@tools/setup/debian.sh binutils-$(AARCH64) libc6-dev-arm64-cross libgcc-$$(gcc -dumpversion)-dev-arm64-cross
+endif
+	@touch $@
 
-wheel-aarch64: setup board-images examples ## Build the same wheel for aarch64; needs gcc-aarch64-linux-gnu
-	@command -v $(CROSS)gcc >/dev/null \
-	    $(call or_say,$(CROSS)gcc not found; run: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
+wheel-aarch64: $(STAMPS)/debian-aarch64 setup board-images examples ## Build the same wheel for aarch64
 	$(call say,wheel for aarch64)
 	@$(SUBMAKE) -C tools/sim_host $(OF_AARCH64)/sim_host SIM=$(abspath $(BUILD)/aarch64/npu_sim)
 	@$(SUBMAKE) -C tools/qemu_plugin $(OF_AARCH64)/qemu_plugin SIM_BUILD=$(abspath $(BUILD)/aarch64/npu_sim)

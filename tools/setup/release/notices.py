@@ -124,9 +124,9 @@ def linked(map_file: Path) -> list[str]:
 
 def _dependencies(file: Path, root: Path) -> Iterator[str]:
     """Read a list of dependencies: absolute, or relative to where the compiler ran."""
-    part = file.relative_to(root).parts[1]
-    places = f"tools/{part}", part, "."
-    base = next(path for place in places if (path := root / place).is_dir())
+    parts = file.relative_to(root).parts[1:-1]
+    places = [place for part in parts for place in (f"tools/{part}", part)]
+    base = next((path for place in places if (path := root / place).is_dir()), root)
     rule = file.read_text().replace("\\\n", " ").split("\n", 1)[0]
     for word in rule.split()[1:]:
         yield canonical(word, base, root)
