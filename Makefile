@@ -28,10 +28,12 @@ LIBRARY_HEADERS := $(wildcard modules/ethosu/driver/include/*.h modules/ethosu/d
     modules/ethosu/runtime/include/*.h modules/ethosu/audio/*.h tools/npu_sim/*.h tools/sim_host/*.h)
 
 # Add-ons have goals of their own and add to lists: LIBRARY_HEADERS, DEBIAN_PACKAGES, ADD_TO_DOCS; LIBRARIES, goals
-# whose output is in the wheel; LIBRARIES_AARCH64, the same for another machine; RELEASED, archives of a release as
-# NAME:GOAL:FOLDER; and those of host_tests/tests.mk.
+# whose output is in the wheel; LIBRARIES_AARCH64, the same for another machine; WHEELS of a release as MACHINE:GOAL;
+# RELEASED, its archives as NAME:GOAL:FOLDER; and those of host_tests/tests.mk.
 LIBRARIES :=
 LIBRARIES_AARCH64 :=
+uname := $(shell uname -m)
+WHEELS := $(uname):wheel $(if $(filter-out aarch64,$(uname)),aarch64:wheel-aarch64)
 RELEASED :=
 NEEDS :=
 CHECKED :=
@@ -200,9 +202,7 @@ wheel-aarch64: $(STAMPS)/debian-aarch64 setup board-images examples ## Build the
 RELEASED += c:setup:modules/ethosu docs:docs:$(BUILD)/docs
 # What a release is made without, such as WITHOUT="web aarch64"; its page says so.
 WITHOUT ?=
-IN_RELEASE = $(foreach row,$(RELEASED),$(if $(filter $(call field,1,$(row)),$(WITHOUT)),,$(row)))
-RELEASE_WHEELS = $(uname) $(filter-out $(WITHOUT),aarch64)
-uname := $(shell uname -m)
+in_release = $(foreach row,$(1),$(if $(filter $(call field,1,$(row)),$(WITHOUT)),,$(row)))
 
 # What checks the wheels. It is kept, so that the next release needs no network.
 RELEASE_TOOLS := $(STAMPS)/release-tools
@@ -213,17 +213,17 @@ $(RELEASE_TOOLS): pyproject.toml | setup
 	    $$($(BIN)/python -c 'from ethosu_tools.base import other_python as o; print(*o.pins("release"))')
 	@touch $@
 
-release: wheel $(if $(filter aarch64,$(RELEASE_WHEELS)),wheel-aarch64) $(foreach row,$(IN_RELEASE),$(call field,2,$(row))) $(RELEASE_TOOLS) ## Build all that is released in build/release
+release: $(foreach row,$(call in_release,$(WHEELS) $(RELEASED)),$(call field,2,$(row))) $(RELEASE_TOOLS) ## Build all that is released in build/release
 	$(call say,tests of each board)
 	@rm -rf $(BUILD)/release && mkdir -p $(BUILD)/release
 	@$(BIN)/pytest -q --junitxml=$(BUILD)/wheel/tests.xml host_tests/boards/test_every_board.py \
 	    $(call or_say,a board failed its tests, so no release was built.)
 	$(call say,release)
-	@cp $(foreach machine,$(sort $(RELEASE_WHEELS)),$(BUILD)/wheel/*_$(machine).whl) $(BUILD)/release
+	@cp $(foreach row,$(call in_release,$(WHEELS)),$(BUILD)/wheel/*[-_]$(call field,1,$(row)).whl) $(BUILD)/release
 	@$(BUILD)/release_tools/bin/twine check --strict $(BUILD)/release/*.whl
-	@for wheel in $(BUILD)/release/*.whl; do $(BUILD)/release_tools/bin/auditwheel show $$wheel || exit 1; done
+	@for wheel in $(BUILD)/release/*linux*.whl; do $(BUILD)/release_tools/bin/auditwheel show $$wheel || exit 1; done
 	@$(BIN)/python tools/setup/release/release.py $(BUILD)/wheel/tests.xml $(BUILD)/release without="$(WITHOUT)" \
-	    $(foreach row,$(IN_RELEASE),$(call field,1,$(row))=$(call field,3,$(row)))
+	    $(foreach row,$(call in_release,$(RELEASED)),$(call field,1,$(row))=$(call field,3,$(row)))
 
 # --- Use ---------------------------------------------------------------------
 

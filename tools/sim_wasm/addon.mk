@@ -2,6 +2,7 @@
 # Goals of the add-on for other systems: included by the Makefile of the root.
 
 SWEPT += sim-wasm
+WHEELS += any:wheel-any
 
 .PHONY: sim-wasm wheel-any
 $(STAMPS)/debian-wasm: tools/sim_wasm/addon.mk tools/setup/debian.sh

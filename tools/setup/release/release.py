@@ -212,7 +212,10 @@ def main(junit: Path, target: Path, parts: Mapping[str, Path], left_out: Sequenc
     sums = {file.name: _sha256(file) for file in sorted(target.iterdir())}
     changes = (paths.root() / "CHANGELOG.md").read_text()
     tests = {name: tests_of(name, totals) for name in names}
-    page = release_page.page(release, changes, tests, sums, left_out)
+    try:
+        page = release_page.page(release, changes, tests, sums, left_out)
+    except release_page.UnknownFileError as error:
+        return str(error)
     (target / release_page.NAME).write_text(page)
     sums[release_page.NAME] = _sha256(target / release_page.NAME)
     (target / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))

@@ -20,7 +20,9 @@ PARTS = {
     "web": "the web page, static files: `python3 -m http.server --directory FOLDER`",
 }
 OTHERS = {
-    ".whl": "the tools: `pip install FILE ai-edge-litert==1.2.0`",
+    "x86_64.whl": "the tools for Linux on PCs: `pip install \"FILE[oracle]\"`",
+    "aarch64.whl": "the same for Linux on Arm",
+    "any.whl": "the same for macOS and Windows, without QEMU: `pip install \"FILE[wasm,oracle]\"`",
     "Containerfile": "the tools with QEMU: `docker build -t ethosu -f Containerfile .`",
     "TESTED.md": "what each image was tested with",
 }
@@ -39,6 +41,10 @@ see [TESTED.md](TESTED.md).
 
 | board | file | command | tests in QEMU | SHA-256 |
 | --- | --- | --- | --- | --- |"""
+
+
+class UnknownFileError(Exception):
+    """The release has a file that its page would not name."""
 
 
 def file_name(release: str, what: str) -> str:
@@ -103,7 +109,9 @@ def page(
         lines += ["", "## What a board needs besides", ""]
         lines += [f"- {name}: {need}." for name, need in needs]
     lines += ["", "## Other files", "", "| file | what, and how to use it | SHA-256 |"]
-    lines += ["| --- | --- | --- |", *_others(release, sums)]
+    boards_ = {file_name(release, name) for name in tests}
+    others = {file: digest for file, digest in sums.items() if file not in boards_}
+    lines += ["| --- | --- | --- |", *_others(release, others)]
     if left_out:
         lines += ["", f"Left out: {', '.join(left_out)}."]
     _, newest = changelog.entry(changes, release)
@@ -111,8 +119,9 @@ def page(
 
 
 def _others(release: str, sums: Mapping[str, str]) -> Iterator[str]:
-    known = {file_name(release, part): text for part, text in PARTS.items()}
+    texts = {file_name(release, part): text for part, text in PARTS.items()} | OTHERS
     for file, digest in sums.items():
-        text = known.get(file) or next((OTHERS[end] for end in OTHERS if file.endswith(end)), None)
-        if text:
-            yield f"| [{file}]({file}) | {text} | `{digest}` |"
+        text = next((text for end, text in texts.items() if file.endswith(end)), None)
+        if text is None:
+            raise UnknownFileError(f"{file}: release_page.py does not say what it is")
+        yield f"| [{file}]({file}) | {text} | `{digest}` |"

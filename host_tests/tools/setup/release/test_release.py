@@ -56,7 +56,7 @@ def release(repo, empty_tree, monkeypatch):
     tested = hashlib.sha256(b"B-HP").hexdigest()
     (empty_tree / "tests.xml").write_text(JUNIT.replace("IMAGE", tested))
     (empty_tree / "out").mkdir()
-    (empty_tree / "out/ethosu_tools.whl").touch()
+    (empty_tree / "out/ethosu_tools-any.whl").touch()
     (empty_tree / "LICENSE").write_text("MIT")
     (empty_tree / "CHANGELOG.md").write_text(CHANGES.format(module.version("ethosu-tools")))
     (empty_tree / "tools/setup").mkdir(parents=True)
@@ -104,7 +104,7 @@ def test_its_checksums_are_right_and_of_all_files(release, tmp_path):
     release()
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {name.rpartition("-")[2] for name in names} == {
-        *("HP.zip", "HE.zip", "web.zip", "ethosu_tools.whl"),
+        *("HP.zip", "HE.zip", "web.zip", "any.whl"),
         *("Containerfile", "RELEASE.md", "TESTED.md", "SHA256SUMS"),
     }
     done = subprocess.run(
@@ -120,6 +120,11 @@ def test_a_boards_archive_has_the_tested_image_and_where_it_goes(archives):
     assert b'LoadFile "firmware.bin",0x800' in archives["HE"].read("README.md")
     assert b"**Also needed**: another program." in archives["HP"].read("README.md")
     assert archives["web"].namelist() == ["index.html"]
+
+
+def test_a_file_that_its_page_would_not_name_is_an_error(release, tmp_path):
+    (tmp_path / "out/notes.odt").touch()
+    assert release() == "notes.odt: release_page.py does not say what it is"
 
 
 def test_its_page_names_each_file_and_its_checksum(release, tmp_path):
