@@ -62,6 +62,15 @@ def unknown_targets(words: list[str], page: str) -> set[str]:
     return {name for name in named - known if not is_campaign(name)}
 
 
+@functools.cache
+def built() -> set[str]:
+    """Return what makefiles of the tree build in build/; a page that needs more makes it."""
+    listed = ["git", "-C", pages.REPO, "ls-files", "-z", "*Makefile", "*.mk"]
+    files = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split("\0")
+    text = "\n".join((pages.REPO / name).read_text() for name in files if name)
+    return set(re.findall(r"(?:\$\(BUILD\)|/build)/([\w-]+)", text))
+
+
 def is_campaign(name: str) -> bool:
     """A campaign's goal, which is made by a pattern rule."""
     from host_tests.conformance.campaigns import (
@@ -78,6 +87,7 @@ class Page:
         self.config = config
         self.folder = shell.place_of(folder)
         self.has_wheel = False
+        self.said: set[str] = set()
 
     def problems(self, block: pages.Block) -> Iterator[str]:
         """List the errors of commands, or of a program that is saved as a file."""
@@ -101,7 +111,11 @@ class Page:
     def _exists(self, name: str) -> bool:
         if name.startswith("build/wheel/"):
             return self.has_wheel  # no other target of make builds it
-        return name.startswith(("build/", "/", "~")) or any(self.folder.glob(name))
+        path = Path(name)
+        if path.parts[0] == "build":  # what is there may be of another page
+            said = any(str(place) in self.said for place in (path, *path.parents))
+            return said or path.parts[1] in built()
+        return name.startswith(("/", "~")) or any(self.folder.glob(name))
 
     def _of(self, words: list[str], block: pages.Block) -> Iterator[str]:
         program, *rest = words
@@ -119,6 +133,7 @@ class Page:
             yield from self._python(rest)
         if block.kind != "foreign":
             yield from self._files(name, rest)
+        self.said |= {word.rpartition("=")[2].removeprefix("$PWD/") for word in words}
 
     def _pytest(self, words: list[str]) -> Iterator[str]:
         words = [pytest_plugin.LONG.get(word, word) for word in words]
