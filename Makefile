@@ -29,12 +29,14 @@ LIBRARY_HEADERS := $(wildcard modules/ethosu/driver/include/*.h modules/ethosu/d
 
 # Add-ons have goals of their own and add to lists: LIBRARY_HEADERS, DEBIAN_PACKAGES, ADD_TO_DOCS; LIBRARIES, goals
 # whose output is in the wheel; LIBRARIES_AARCH64, the same for another machine; WHEELS of a release as MACHINE:GOAL;
-# RELEASED, its archives as NAME:GOAL:FOLDER; and those of host_tests/tests.mk.
+# RELEASED, its archives as NAME:GOAL:FOLDER; DOWNLOADS, goals after which these need no network; and those of
+# host_tests/tests.mk.
 LIBRARIES :=
 LIBRARIES_AARCH64 :=
 uname := $(shell uname -m)
 WHEELS := $(uname):wheel $(if $(filter-out aarch64,$(uname)),aarch64:wheel-aarch64)
 RELEASED :=
+DOWNLOADS :=
 NEEDS :=
 CHECKED :=
 SWEPT :=
@@ -83,7 +85,7 @@ endif
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build parts sim library-binding sim-host plugin firmware kernel-sizes board-images examples wheel \
-    wheel-aarch64 release docs demo lint format lock clean distclean
+    wheel-aarch64 release release-setup docs demo lint format lock clean distclean
 
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
@@ -212,6 +214,10 @@ $(RELEASE_TOOLS): pyproject.toml | setup
 	@$(BUILD)/release_tools/bin/pip install --quiet --disable-pip-version-check \
 	    $$($(BIN)/python -c 'from ethosu_tools.base import other_python as o; print(*o.pins("release"))')
 	@touch $@
+
+release-setup: setup $(STAMPS)/debian-aarch64 $(RELEASE_TOOLS) $(DOWNLOADS) ## Download all that `make release` needs, which then needs no network
+	$(call say,source of MicroPython)
+	@python3 firmware/make/fetch_micropython.py >/dev/null && python3 firmware/make/fetch_micropython.py --cmsis >/dev/null
 
 release: $(foreach row,$(call in_release,$(WHEELS) $(RELEASED)),$(call field,2,$(row))) $(RELEASE_TOOLS) ## Build all that is released in build/release
 	$(call say,tests of each board)

@@ -3,6 +3,7 @@
 
 SWEPT += sim-wasm
 WHEELS += any:wheel-any
+DOWNLOADS += $(STAMPS)/debian-wasm
 
 .PHONY: sim-wasm wheel-any
 $(STAMPS)/debian-wasm: tools/sim_wasm/addon.mk tools/setup/debian.sh

@@ -7,11 +7,16 @@ WEB_IMAGE := $(BUILD)/firmware/WEB/ethosu.wasm
 CHECKED += page
 SWEPT += web
 RELEASED += web:web:$(BUILD)/web
+DOWNLOADS += web-setup
 # If the page is built, its board is in the docs, and blocks of Python get a "Run" button.
 docs: export BOOK_LIVE = $(shell [ -e $(WEB_IMAGE) ] && echo true || echo false)
 ADD_TO_DOCS += [ ! -e $(WEB_IMAGE) ] || PYTHONPATH=. $(BIN)/python tools/web/install_live.py $(WEB_IMAGE) $(BUILD)/docs/live;
 
-.PHONY: web page serve test-web
+web-setup: setup $(STAMPS)/debian-web
+	$(call say,packages of the page)
+	@$(SUBMAKE) -C tools/web setup
+
+.PHONY: web web-setup page serve test-web
 $(STAMPS)/debian-web: tools/web/addon.mk tools/setup/debian.sh
 	$(call say,Debian packages for the page)
 ifeq ($(DEBIAN),yes)

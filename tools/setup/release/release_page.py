@@ -20,9 +20,9 @@ PARTS = {
     "web": "the web page, static files: `python3 -m http.server --directory FOLDER`",
 }
 OTHERS = {
-    "x86_64.whl": "the tools for Linux on PCs: `pip install \"FILE[oracle]\"`",
+    "x86_64.whl": 'the tools for Linux on PCs: `pip install "FILE[oracle]"`',
     "aarch64.whl": "the same for Linux on Arm",
-    "any.whl": "the same for macOS and Windows, without QEMU: `pip install \"FILE[wasm,oracle]\"`",
+    "any.whl": 'the same for macOS and Windows, without QEMU: `pip install "FILE[wasm,oracle]"`',
     "Containerfile": "the tools with QEMU: `docker build -t ethosu -f Containerfile .`",
     "TESTED.md": "what each image was tested with",
 }
