@@ -5,6 +5,7 @@ Arguments: the JUnit file of the boards' tests, the folder, then NAME=FOLDER for
 and without=NAMES for what was left out. A board without a passed test is listed as not tested.
 """
 
+import contextlib
 import hashlib
 import platform
 import re
@@ -70,7 +71,8 @@ def board_files(board: BoardFacts, rom: bytes) -> dict[str, bytes]:
 def demo(board: BoardFacts) -> bytes:
     """Return a ROM file system with a model for the board's NPU that tests itself, and a script."""
     with tempfile.TemporaryDirectory(prefix="ethosu-release-") as work:
-        make_model.main([work, MODEL])
+        with contextlib.redirect_stdout(None):
+            make_model.main([work, MODEL])
         source, compiled = Path(work, f"{MODEL}.tflite"), Path(work, "proven.tflite")
         words = "compile", source, "--board", board.name, "--selftest", "-o", compiled, "--quiet"
         command = [sys.executable, "-m", "ethosu_tools.cli", *map(str, words)]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The page of a release, RELEASE.md: each file, its command, its checksum, what was tested."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -32,15 +33,41 @@ _HEAD = """\
 **Nothing here has run on silicon yet.** Each board's image was tested in QEMU:
 see [TESTED.md](TESTED.md).
 
-`sha256sum -c SHA256SUMS` checks the files. After flashing, `/rom` has a model that tests itself:
-`mpremote exec "import selftest"` prints `self-test passed: True`.
+`sha256sum -c SHA256SUMS` checks the files.
+
+## Start without a board
+
+On Debian 12 or later, or Ubuntu 22.04 or later, in the folder of these files:
+
+```sh
+sudo apt-get install python3-venv qemu-system-arm
+python3 -m venv npu && . npu/bin/activate
+pip install "{wheel}[oracle]"
+{steps}
+```
+
+The model was compiled for the NPU of an emulated board, ran there, and its output is that of
+TFLite's reference kernels, bit by bit. The book, `{docs}`,
+goes on from here. On Windows and macOS, install the last wheel below with `[wasm,oracle]`, and
+write `--on sim` instead of `--on qemu`. Or unpack the page, `{web}`:
+it has the board and the compiler, and needs only a browser.
 
 ## Boards
 
-`ethosu` is in the wheel below. The archive has a page with the commands of the vendor's tool alone.
+`ethosu` is in the wheel. PORT is the board's serial port, such as `/dev/ttyACM0` or `COM3`, and
+FOLDER the one of the vendor's tools; without these, the command says what it needs and where to
+get it. The archive has a page with the commands of the vendor's tool alone. After flashing, `/rom`
+has a model that tests itself: `mpremote exec "import selftest"` prints `self-test passed: True`.
 
 | board | file | command | tests in QEMU | SHA-256 |
 | --- | --- | --- | --- | --- |"""
+
+
+# From nothing to an inference; a test runs it.
+START = """\
+python -m ethosu_tools.model.make_model models small_cnn
+ethosu compile models/small_cnn.tflite --board MPS3_AN547 -o models/small_cnn_vela.tflite
+ethosu run models/small_cnn_vela.tflite --on qemu --reference models/small_cnn.tflite"""
 
 
 class UnknownFileError(Exception):
@@ -58,6 +85,15 @@ def command(board: BoardFacts, file: str) -> str:
         return f"unzip {file}; ethosu qemu --board {board.name} --romfs {archive.ROM}"
     options = WAYS[next(iter(board.flash))].options
     return f"ethosu flash {board.name} --firmware {file} {options}".rstrip()
+
+
+# What the commands leave to the reader.
+_PLACES = {
+    "PORT": "the board's serial port, such as `/dev/ttyACM0` or `COM3`",
+    "FOLDER": "the folder of the vendor's tools",
+    "TOOLKIT": "the folder of Alif's security toolkit",
+    "TOOL": "the folder of Himax's image tool",
+}
 
 
 def howto(board: BoardFacts, file: str) -> str:
@@ -86,7 +122,9 @@ def howto(board: BoardFacts, file: str) -> str:
         f"firmware, `{archive.ROM}` the ROM file system with a model for {board.npus[0]}"
         + (f", `{archive.BIN}` both, from the start of the flash." if board.bin else "."),
     ]
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    left = [(word, said) for word, said in _PLACES.items() if re.search(rf"\b{word}\b", text)]
+    return text + "".join(f"\n{word} is {said}.\n" for word, said in left)
 
 
 def page(
@@ -97,7 +135,9 @@ def page(
     left_out: Sequence[str],
 ) -> str:
     """Make RELEASE.md of the tests' results and the checksums of all files."""
-    lines = [_HEAD.format(release=release)]
+    wheel = next((file for file in sums if file.endswith("x86_64.whl")), "FILE")
+    names = {part: file_name(release, part) for part in ("docs", "web")}
+    lines = [_HEAD.format(release=release, wheel=wheel, steps=START, **names)]
     for name, count in tests.items():
         board, file = boards.load(name), file_name(release, name)
         lines.append(

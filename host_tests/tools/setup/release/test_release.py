@@ -2,6 +2,7 @@
 """`make release` reports its files correctly, from test results and the files."""
 
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -120,6 +121,21 @@ def test_a_boards_archive_has_the_tested_image_and_where_it_goes(archives):
     assert b'LoadFile "firmware.bin",0x800' in archives["HE"].read("README.md")
     assert b"**Also needed**: another program." in archives["HP"].read("README.md")
     assert archives["web"].namelist() == ["index.html"]
+
+
+def test_its_first_steps_end_in_an_inference_that_is_right(release, repo, tmp_path):
+    release()
+    page = (tmp_path / "out/RELEASE.md").read_text()
+    block = page.partition("```sh\n")[2].partition("```")[0]
+    steps = block.partition('[oracle]"\n')[2]
+    assert '"ethosu_tools' in block or '"FILE' in block
+    path = f"{sys.prefix}/bin:{os.environ['PATH']}"
+    place = {"PATH": path, "HOME": str(tmp_path), "ETHOSU_ROOT": str(repo)}
+    done = subprocess.run(
+        ["bash", "-ec", steps], cwd=tmp_path, env=place, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "on qemu" in done.stdout and "every value equals TFLite's reference" in done.stdout
 
 
 def test_a_file_that_its_page_would_not_name_is_an_error(release, tmp_path):
