@@ -64,9 +64,9 @@ has a model that tests itself: `mpremote exec "import selftest"` prints `self-te
 
 
 # From nothing to an inference; a test runs it.
-START = """\
+START = f"""\
 python -m ethosu_tools.model.make_model models small_cnn
-ethosu compile models/small_cnn.tflite --board MPS3_AN547 -o models/small_cnn_vela.tflite
+ethosu compile models/small_cnn.tflite --board {boards.DEFAULT} -o models/small_cnn_vela.tflite
 ethosu run models/small_cnn_vela.tflite --on qemu --reference models/small_cnn.tflite"""
 
 
