@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The page of a release, RELEASE.md: each file, its command, its checksum, what was tested."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from unittest import mock
 
 import changelog
 from ethosu_tools import boards
@@ -104,7 +106,9 @@ def howto(board: BoardFacts, file: str) -> str:
     lines += ["With the tools of this release:", "", f"    {command(board, file)}", ""]
     for way in list(board.flash)[:1]:
         asked = Request(board, Path(archive.ELF), Path(), Ui(), rom=b"", python="python3")
-        texts = [step.text for step in WAYS[way].steps(asked, board.flash[way])]
+        # The vendor's tools of this machine are not the reader's.
+        with mock.patch.dict(os.environ, {"PATH": ""}, clear=True):
+            texts = [step.text for step in WAYS[way].steps(asked, board.flash[way])]
         # The archive has what this step makes.
         texts = [text for text in texts if f"copy {archive.BIN} to {archive.BIN}" not in text]
         lines += [f"With the vendor's tool alone ({way}), in this folder:", ""]

@@ -123,6 +123,19 @@ def test_a_boards_archive_has_the_tested_image_and_where_it_goes(archives):
     assert archives["web"].namelist() == ["index.html"]
 
 
+@pytest.mark.parametrize("name", [name for name in boards.names() if boards.load(name).flash])
+def test_a_page_does_not_name_tools_of_this_machine(repo, name, tmp_path, monkeypatch):
+    page = sharing.script(repo / "tools/setup/release/release_page.py")
+    board, before = boards.load(name), page.howto(boards.load(name), "a.zip")
+    for tool in ("app-gen-toc.py", "app-write-mram.py", "dfu-util", "openocd", "JLinkExe"):
+        (tmp_path / tool).write_text("--cfg-part")
+        (tmp_path / tool).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for way in ("ALIF_TOOLKIT", "OPENOCD_LOADER", "WE2_TOOL"):
+        monkeypatch.setenv(f"ETHOSU_{way}", str(tmp_path))
+    assert page.howto(board, "a.zip") == before and str(tmp_path) not in before
+
+
 def test_its_first_steps_end_in_an_inference_that_is_right(release, repo, tmp_path):
     release()
     page = (tmp_path / "out/RELEASE.md").read_text()

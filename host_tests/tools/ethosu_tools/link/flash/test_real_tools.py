@@ -8,15 +8,17 @@ are Debian's, pyOCD is PyPI's. SEGGER's and Himax's programs are not available l
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from ethosu_tools import boards
 from ethosu_tools.base import other_python
-from ethosu_tools.link.flash import common
+from ethosu_tools.link.flash import alif, common
 
-from host_tests.kit import debian, needs
+from host_tests.kit import debian, needs, sharing
 
 from . import vendors
 
@@ -26,6 +28,8 @@ pytestmark = pytest.mark.slow
 IMAGE = b"\x00\x10\x00\x20" * 30_001
 PORT = "/dev/no-such-port"
 PYOCD = "pyocd==0.46.0"
+# Boards whose first way to be flashed is the toolkit.
+BY_ALIF = [name for name in vendors.alif_boards() if next(iter(boards.load(name).flash)) == "alif"]
 
 
 def output(*command, folder=None):
@@ -67,7 +71,7 @@ def data_home(tmp_path_factory):
     if given and other_python.environment(other_python_kit()):
         return Path(given)
     home = tmp_path_factory.mktemp("data")
-    run = [sys.executable, "-m", "ethosu_tools.cli", "setup", other_python_kit()]
+    run = [sys.executable, "-m", "ethosu_tools.cli", "doctor", "--install", other_python_kit()]
     done = subprocess.run(run, env=os.environ | {"XDG_DATA_HOME": str(home)}, text=True)
     assert done.returncode == 0
     return home
@@ -149,6 +153,24 @@ def test_alifs_toolkit_up_to_the_missing_port(
     contents = (tmp_path / "a folder/flash" / name / "firmware.toc.bin").read_bytes()
     part = vendors.alif_boards()[name]["part"]
     assert [each for each in vendors.REVISIONS if each.encode() in contents] == [part]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in vendors.alif_boards() if next(iter(boards.load(name).flash)) == "alif"],
+)
+def test_alifs_toolkit_takes_the_table_of_a_released_archive(toolkit, python, tmp_path, name):
+    """As the archive's page says, without our tools: with `firmware.json` beside the image."""
+    board = boards.load(name)
+    settings = board.flash["alif"]
+    (tmp_path / "firmware.bin").write_bytes(IMAGE)
+    (tmp_path / alif.CONFIG).write_text(alif.table(settings, settings["device_config"]))
+    release_page = sharing.script(sharing.REPO / "tools/setup/release/release_page.py")
+    page = release_page.howto(board, "a.zip")
+    first = re.search(r"^1\. python3 TOOLKIT/(\S+) (.*)$", page, re.MULTILINE)
+    words = [word.replace("TOOLKIT", str(toolkit)) for word in shlex.split(first[2])]
+    said, code = output(python, toolkit / first[1], *words, folder=tmp_path)
+    assert code == 0 and (tmp_path / "firmware.toc.bin").is_file(), said
 
 
 def test_alifs_toolkit_refuses_a_revision_that_the_chip_has_not(ethosu, toolkit, python, image):
