@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ethosu_tools.base import paths
 from ethosu_tools.model import romfs
-from install_page import bundle
+from install_page import bundle, notices, write_notices
 
 from tools.setup import doc_rom
 
@@ -21,12 +21,17 @@ def main() -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     scripts = [HERE / "live/live.mjs", HERE / "live/live_worker.mjs"]
-    bundle(scripts, folder, parts=paths.work("web_parts"))
+    made_of = bundle(scripts, folder, parts=paths.work("web_parts"))
     shutil.copy(board, folder)
     files = doc_rom.files()
     (folder / "rom.img").write_bytes(romfs.build(files))
     (folder / "files.json").write_text(json.dumps(list(files)))
+    made_of[board.name] = notices.inputs(board.absolute().with_name("firmware.map"))
+    write_notices("live", folder, made_of)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except notices.NoticeError as error:
+        sys.exit(str(error))

@@ -13,14 +13,18 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 import wave
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from ethosu_tools.base import paths
 from ethosu_tools.model.samples import speech, wake_words
 
 from tools.setup import discs
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "setup/release"))
+import notices
 
 HERE = Path(__file__).parent
 NAMES = ("answers/rules.py", "compile/remarks.py", "sim/figures.py")
@@ -46,7 +50,7 @@ for (const name of process.argv.slice(1)) {
 }
 """
 # Text, WebAssembly and models; recordings and pictures are small.
-COMPRESSED = (".css", ".html", ".js", ".py", ".tflite", ".txt", ".wasm")
+COMPRESSED = (".css", ".html", ".js", ".json", ".py", ".tflite", ".txt", ".wasm")
 
 
 class Example(NamedTuple):
@@ -124,26 +128,10 @@ def install_examples(parts: Path, page: Path) -> None:
     (parts / "examples.json").write_text(json.dumps(rows))
 
 
-def install_licences(parts: Path, folder: Path) -> None:
-    """Install the licences of all parts of the page."""
-    root = HERE.parents[1]
-    pins = tomllib.loads((root / "firmware/micropython.toml").read_text())
-    sources = {
-        "micropython-ethosu": root / "LICENSE",
-        "micropython": root / "build/micropython" / pins["default"] / "LICENSE",
-        "xterm": parts / "node_modules/@xterm/xterm/LICENSE",
-        "xterm-addon-fit": parts / "node_modules/@xterm/addon-fit/LICENSE",
-    }
-    for vela in (parts / "vela").glob("ethos_u_vela-*/LICENSE.txt"):
-        sources["ethos-u-vela"] = vela
-        sources["ethos-u-vela-third-party"] = vela.with_name("THIRDPARTY.md")
-    folder.mkdir()
-    for name, file in sources.items():
-        shutil.copy(file, folder / f"{name}.txt")
-
-
-def bundle(entries: list[Path], output: Path, *options: str, parts: Path) -> None:
-    """Make one minified script or style sheet of each file and all that it imports.
+def bundle(
+    entries: list[Path], output: Path, *options: str, parts: Path
+) -> dict[str, frozenset[str]]:
+    """Make one minified script or style sheet of each file and all that it imports: return that.
 
     As .js, because not every server sends the type that browsers require for .mjs.
     """
@@ -155,8 +143,21 @@ def bundle(entries: list[Path], output: Path, *options: str, parts: Path) -> Non
         *options,
     ]
     command += ["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=warning"]
+    listed = parts / "bundle.json"
     modules = {**os.environ, "NODE_PATH": str(parts / "node_modules")}
-    subprocess.run(command, check=True, env=modules)
+    subprocess.run([*command, f"--metafile={listed}"], check=True, env=modules)
+    return notices.bundled(listed, Path.cwd())
+
+
+def write_notices(title: str, folder: Path, made_of: Mapping[str, frozenset[str]]) -> None:
+    """Write licence texts and SBOM of the files with these names."""
+    found = [file for file in sorted(folder.rglob("*")) if file.name in made_of]
+    given = [
+        notices.Binary(str(file.relative_to(folder)), file.read_bytes(), made_of[file.name])
+        for file in found
+    ]
+    for name, data in notices.of(f"{notices.OWN}-{title}", given).items():
+        (folder / name).write_bytes(data)
 
 
 def digest(folder: Path) -> str:
@@ -202,13 +203,19 @@ def main() -> None:
     # The terminal is a script of its own: it loads while the board starts.
     split = ("--splitting", "--chunk-names=[name]")
     known = f"--define:HAS_VELA={json.dumps(vela.exists())}"
-    bundle([HERE / "page/main.mjs"], files, *split, *lists, known, parts=parts)
-    bundle([HERE / "page" / name for name in OTHERS], files, parts=parts)
-    install_licences(parts, files / "licences")
+    made_of = bundle([HERE / "page/main.mjs"], files, *split, *lists, known, parts=parts)
+    made_of |= bundle([HERE / "page" / name for name in OTHERS], files, parts=parts)
     build = digest(files)
     files.rename(new / build)
     install_index(new, build)
-    bundle([HERE / "page/sw.js"], new, f'--define:BUILD="{build}"', parts=parts)
+    made_of |= bundle([HERE / "page/sw.js"], new, f'--define:BUILD="{build}"', parts=parts)
+    made_of[board.name] = notices.inputs(board.absolute().with_name("firmware.map"))
+    if vela.exists():
+        made_of[vela.name] = notices.inputs(vela.with_suffix(".map").absolute())
+    for word in (wake_words.load(each.name) for each in EXAMPLES if each.script == "wake_word"):
+        name = notices.canonical(str(word.model), HERE, paths.root())
+        made_of[f"{word.name}.tflite"] = frozenset([name])
+    write_notices("web", new, made_of)
     compress(new)
     shutil.rmtree(output, ignore_errors=True)
     new.rename(output)
@@ -219,4 +226,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except notices.NoticeError as error:
+        sys.exit(str(error))

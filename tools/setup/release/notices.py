@@ -3,9 +3,10 @@
 
 It asks the linker: its map names each object and each member of an archive that has bytes in the
 file, and the compiler's list of dependencies names what an object was made of, headers included.
-notices.toml claims these files for components; a file without a claim is an error. The texts come
-from the fetched sources and from Debian's packages, so none of them is in this tree. Equal files
-make equal notices, wherever the tree is.
+For scripts, esbuild's list and source maps say the same. notices.toml claims these files for
+components; a file without a claim is an error. The texts come from the fetched sources and from
+Debian's packages, so none of them is in this tree. Equal files make equal notices, wherever the
+tree is.
 
     python tools/setup/release/notices.py BOARD...      prints the notices of images
 """
@@ -35,14 +36,15 @@ _RULE = "=" * 79
 # Sections without bytes in the loaded file.
 _APART = (".debug", ".comment", ".ARM.attributes", ".note", ".gnu", ".stab")
 _GNU_ROW = re.compile(r"^ (\S*)\s+0x[0-9a-f]{8,16}\s+0x([0-9a-f]+) (/\S.*|\w\S*\.o\)?)$", re.M)
-_WASM_ROW = re.compile(r"^ *(?:\S+ +)?[0-9a-f-]+ +[0-9a-f]+ +([0-9a-f]+) +(\S+?):\(", re.M)
+_WASM_ROW = re.compile(r"^ *[0-9a-f-]+ +[0-9a-f]+ +([0-9a-f]+) +(\S+?\.o\)?):\((.*)\)$", re.M)
 _MEMBER = re.compile(r"(.*\.a)\(([^)]*)\.o\)")
 _COMMENT = re.compile(r"/\*.*?\*/|(?:^[ \t]*//[^\n]*\n)+|(?:^#[^\n!]*\n)+", re.S | re.M)
 _HEAD = re.compile(r"\s*(?:(?:/\*.*?\*/|//[^\n]*\n|#[^\n]*\n)\s*)*", re.S)
 _NOTICE = re.compile(r"copyright|licen[cs]e|public domain", re.I)
-_COPYRIGHT = re.compile(r"(?:copyright|SPDX-FileCopyrightText:) .*\d{4}.*", re.I)
-_MIT = re.compile(r"Permission is hereby granted, free of charge|MIT licen[cs]e", re.I)
-_SOURCES = (".c", ".cpp", ".h", ".hpp", ".py", ".s", ".S")
+_COPYRIGHT = re.compile(r"(?:copyright|SPDX-FileCopyrightText:) (?:\(c\) .*|.*\d{4}.*)", re.I)
+_MIT = re.compile(r"Permission is hereby granted, free of charge|MIT licen[cs]e|@license MIT", re.I)
+# Headers of C++ may have no ending.
+_SOURCES = ("", ".c", ".cpp", ".css", ".h", ".hpp", ".mjs", ".py", ".s", ".S", ".ts")
 _HEADING = """\
 Software of others in {title}
 
@@ -85,9 +87,10 @@ class Component(NamedTuple):
 
 @cache
 def table() -> tuple[Row, ...]:
-    """Read the core's table, then those of add-ons."""
+    """Read the core's tables, then those of add-ons."""
     tools = paths.root() / "tools"
-    files = [tools / "setup/release/notices.toml", *sorted(tools.glob("*/notices.toml"))]
+    places = "setup/release/notices*.toml", "*/notices.toml"
+    files = [file for place in places for file in sorted(tools.glob(place))]
     return tuple(
         Row(name, **row) for file in files for name, row in tomllib.loads(file.read_text()).items()
     )
@@ -116,7 +119,9 @@ def linked(map_file: Path) -> list[str]:
             if int(size, 16) and not section.startswith(_APART):
                 found.add(name)
     else:
-        found = {name for size, name in _WASM_ROW.findall(text) if int(size, 16)}
+        for size, name, section in _WASM_ROW.findall(text):
+            if int(size, 16) and not section.startswith(_APART):
+                found.add(name)
     if not found:
         raise NoticeError(f"{map_file}: not a map of a linker that is known here")
     return sorted(canonical(name, map_file.parent, root) for name in found)
@@ -180,6 +185,26 @@ def inputs(map_file: Path) -> frozenset[str]:
     if not map_file.is_file():
         raise NoticeError(f"{map_file} is missing: build what it is the map of")
     return frozenset(each for item in linked(map_file) for each in sources(item))
+
+
+def _mapped(file: Path) -> list[Path]:
+    """Name what a script of a package was made of, if its source map is beside it."""
+    if not (listed := file.with_name(f"{file.name}.map")).is_file():
+        return [file]
+    return [file.parent / name for name in json.loads(listed.read_text())["sources"]]
+
+
+def bundled(metafile: Path, base: Path) -> dict[str, frozenset[str]]:
+    """Return the files with bytes in each script, by esbuild's list; it was run in `base`."""
+    return {
+        Path(script).name: frozenset(
+            canonical(str(each), base, paths.root())
+            for name, taken in facts["inputs"].items()
+            if taken["bytesInOutput"]
+            for each in _mapped(base / name)
+        )
+        for script, facts in json.loads(metafile.read_text())["outputs"].items()
+    }
 
 
 def claims(files: Iterable[str]) -> list[Component]:
@@ -247,14 +272,14 @@ def heads(component: Component) -> tuple[list[str], list[str]]:
             if _NOTICE.search(comment):
                 found = [line.strip(" */\t") for line in _COPYRIGHT.findall(comment)]
                 lines |= dict.fromkeys(found)
-                if not found or component.row.licence not in _named(comment):
+                if component.row.licence not in _named(comment):
                     notices["\n".join(map(str.rstrip, comment.strip().splitlines()))] = None
     return sorted(lines), list(notices)
 
 
 def _named(comment: str) -> set[str]:
     """Return the licences that a comment names without more of their text than a reference."""
-    found = set(re.findall(r"SPDX-License-Identifier: ([\w.-]+)", comment))
+    found = set(re.findall(r"SPDX-License-Identifier: ([\w.-]+(?: WITH [\w.-]+)?)", comment))
     return found | {"MIT"} if _MIT.search(comment) else found
 
 

@@ -6,13 +6,14 @@ expects, and next to it the stubs of the firmware's modules (PEP 561). The wheel
 oldest glibc that its libraries require. Builds are reproducible.
 """
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -47,6 +48,15 @@ STUBS = (
 PARTIAL = "partial\n"
 # The machine whose wheel has no library for one: an add-on of the wheel runs the simulator.
 ANY = "any"
+SBOMS = "sboms"
+# setuptools knows nothing of SBOMs, but takes metadata to which they were added.
+BUILD = f"""\
+import shutil
+from setuptools import build_meta
+named = build_meta.prepare_metadata_for_build_wheel(".")
+shutil.copytree({SBOMS!r}, named + {f"/{SBOMS}"!r})
+build_meta.build_wheel({{target!r}}, None, named)
+"""
 MACHINES = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}
 
 
@@ -86,24 +96,38 @@ def fill(tree: Path, root: Path, machine: str | None = None) -> list[str]:
         if not copy_built(root / elf, tree / elf, "arm-none-eabi-strip", "--strip-debug"):
             absent.append(str(elf))
         copy_built(root / elf.with_suffix(".bin"), tree / elf.with_suffix(".bin"))
-    for pattern in SOURCES:
+    more = addons.texts("files of the wheel for any system").values() if machine == ANY else ()
+    for pattern in (*SOURCES, *more):
         for file in sorted(root.glob(pattern)):
             copy(file, tree / file.relative_to(root))
     return absent
 
 
-def add_notices(tree: Path, root: Path, machine: str | None = None) -> None:
-    """Add licence texts and the list of what others wrote in the libraries and images."""
+def notices_of(tree: Path, root: Path, machine: str | None = None) -> dict[str, bytes]:
+    """Return licence texts and the list of what others wrote in the libraries and images."""
     made = []
     for file in sorted((tree / "build").rglob("*.*")):
-        if file.suffix in (".so", ".elf", ".bin"):
+        if file.suffix in (".so", ".elf", ".bin", ".wasm"):
             name = file.relative_to(tree / "build").with_suffix(".map")
             folder = root / "build" / (machine or "" if file.suffix == ".so" else "")
             within = notices.inputs(folder / name)
             inside = str(file.relative_to(tree.parents[1]))
             made.append(notices.Binary(inside, file.read_bytes(), within))
-    for name, data in notices.of("ethosu-tools", made).items():
-        (tree / name).write_bytes(data)
+    return notices.of("ethosu-tools", made)
+
+
+def add_notices(stage: Path, root: Path, made: Mapping[str, bytes]) -> None:
+    """Add what goes to .dist-info/licenses, with its names (PEP 639), and to sboms (PEP 770)."""
+    shutil.copyfile(root / "LICENSE", stage / "LICENSE")
+    (stage / notices.TEXTS).write_bytes(made[notices.TEXTS])
+    (stage / SBOMS).mkdir()
+    (stage / SBOMS / notices.SBOM).write_bytes(made[notices.SBOM])
+    licence = json.loads(made[notices.SBOM])["packages"][0]["licenseConcluded"]
+    own, files = 'license = "MIT"\n', f'license-files = ["LICENSE", "{notices.TEXTS}"]\n'
+    text = (root / "pyproject.toml").read_text()
+    assert text.count(own) == 1
+    named = text.replace(own, f'license = "{licence}"\n{files}')
+    (stage / "pyproject.toml").write_text(named)
 
 
 def add_stubs(tools: Path, root: Path) -> None:
@@ -149,10 +173,8 @@ def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, li
         tools = stage / "tools"
         ignored = shutil.ignore_patterns("__pycache__", "tree")
         shutil.copytree(root / "tools/ethosu_tools", tools / "ethosu_tools", ignore=ignored)
-        for name in ("pyproject.toml", "LICENSE"):
-            shutil.copyfile(root / name, stage / name)
         absent = fill(tools / "ethosu_tools/tree", root, machine)
-        add_notices(tools / "ethosu_tools/tree", root, machine)
+        add_notices(stage, root, notices_of(tools / "ethosu_tools/tree", root, machine))
         add_stubs(tools, root)
         libraries = (tools / "ethosu_tools/tree").rglob("*.so")
         tag = ANY if machine == ANY else platform_tag(libraries)
@@ -163,7 +185,7 @@ def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, li
         for old in target.glob(f"*{tag.split('_', 3)[-1]}.whl"):  # wheels of other releases
             old.unlink()
         # pip is avoided because it would start Python four times.
-        build = f"from setuptools import build_meta as b; b.build_wheel({str(target.absolute())!r})"
+        build = BUILD.format(target=str(target.absolute()))
         dated = os.environ | {"SOURCE_DATE_EPOCH": packing.epoch()}
         command = [sys.executable, "-P", "-c", build]
         done = subprocess.run(command, cwd=stage, env=dated, capture_output=True, text=True)

@@ -46,14 +46,15 @@ LDFLAGS = $(WASM_FLAGS) -O2 --profiling-funcs -s STANDALONE_WASM -s INITIAL_MEMO
 
 .SECONDEXPANSION:
 $(OUT)/linked.wasm: $$(OBJ) $$(CORE_OBJ) $$(OBJ_LIST)
+# emcc does not pass on -Map.
 	$(ECHO) "LINK $@"
-	$(Q)emcc $(LDFLAGS) -o $@ $(OBJ) $(CORE_OBJ) $(LDFLAGS_USERMOD) -lm
+	$(Q)emcc $(LDFLAGS) -Wl,--print-map -o $@ $(OBJ) $(CORE_OBJ) $(LDFLAGS_USERMOD) -lm >$(OUT)/firmware.map
 
 # The collector finds no pointer in a local variable of WebAssembly: each goes to the stack.
 $(OUT)/ethosu.wasm: $(OUT)/linked.wasm $(WASM_OPT)
 	$(ECHO) "WASM-OPT $@"
 	$(Q)$(WASM_OPT) $(WASM_OPT_FLAGS) $< -o $@
 
-$(OUT)/memory.o: $(BOARD_DIR)/memory.S
+$(OUT)/memory.o: $(BOARD_DIR)/memory.S $(BOARD_CORE)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(WASM_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(WASM_CFLAGS) -MD -MF $(@:.o=.P) -c -o $@ $<

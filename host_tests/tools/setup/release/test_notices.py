@@ -42,6 +42,25 @@ Linker script and memory map
  .text.gone     0x0000000010000018        0x0 ROOT/build/firmware/B/lib/unused.o
  .debug_info    0x0000000000000000      0x123 ROOT/build/firmware/B/lib/unused.o
 """
+WASM_MAP = """
+    Addr      Off     Size Out     In      Symbol
+       -       10       28 CODE
+       -       12        3         <internal>:(__wasm_call_ctors)
+       -       15       10         ROOT/build/firmware/B/firmware/main.o:(main)
+       -       15       10                 a::(anonymous namespace)::main(long)
+       -       25        8         /usr/lib/gcc/a/../../arm-none-eabi/libm.a(lib_a-exp.o):(exp)
+       -       2d        0         ROOT/build/firmware/B/lib/unused.o:(gone)
+       -       40      123         ROOT/build/firmware/B/lib/unused.o:(.debug_info)
+"""
+# Of a script, and of one that its package made of others.
+BUNDLE = """\
+{"outputs": {"out/a.js": {"inputs": {
+    "../firmware/main.c": {"bytesInOutput": 5},
+    "../build/lib/1.5/lib.mjs": {"bytesInOutput": 3},
+    "../build/unused.mjs": {"bytesInOutput": 0}}}}}
+"""
+SOURCE_MAP = '{"sources": ["../1.5/lib.h"]}'
+OF_SCRIPT = {"firmware/main.c", "build/lib/1.5/lib.h"}
 HEADER = """\
 /*
  * Copyright (c) 2001 A. Author
@@ -74,11 +93,15 @@ def small_in(tmp_path, monkeypatch):
         for path, text in {
             "tools/setup/release/notices.toml": TABLE,
             "build/firmware/B/firmware.map": MAP.replace("ROOT", str(root)),
+            "build/firmware/B/wasm.map": WASM_MAP.replace("ROOT", str(root)),
+            "build/firmware/B/bundle.json": BUNDLE,
             "build/firmware/B/firmware.elf": "ELF",
             "build/firmware/B/firmware/main.o": "",
             "build/firmware/B/firmware/main.P": f"{folder}/main.o: {root}/firmware/main.c \\\n"
             f" {root}/build/lib/1.5/lib.h\n\n{root}/build/lib/1.5/lib.h:\n",
             "build/lib/1.5/lib.h": HEADER,
+            "build/lib/1.5/lib.mjs": "",
+            "build/lib/1.5/lib.mjs.map": SOURCE_MAP,
             "build/lib/1.5/LICENSE": "\nThe Zlib licence\n",
             "build/lib/1.5/README": "From here\nto there",
             "firmware/main.c": "",
@@ -113,15 +136,47 @@ def test_notices_are_the_same_in_each_folder(small_in):
     assert made[0] == made[1]
 
 
-def test_a_file_without_a_component_is_an_error(small_in):
-    table = small_in("tree") / "tools/setup/release/notices.toml"
+def taken(root, name):
+    """Return what a map, or esbuild's list, shows."""
+    file = root / "build/firmware/B" / name
+    return (
+        notices.inputs(file)
+        if file.suffix == ".map"
+        else notices.bundled(file, root / "tools")["a.js"]
+    )
+
+
+KINDS = ("firmware.map", "wasm.map", "bundle.json")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_list_names_what_has_bytes_in_the_file(small_in, kind):
+    """The maps have a member of an archive besides."""
+    library = {"/usr/lib/arm-none-eabi/libm.a(lib_a-exp.o)"} if kind.endswith(".map") else set()
+    found = taken(small_in("tree"), kind)
+    assert {name.replace("/gcc/a/../..", "") for name in found} == OF_SCRIPT | library
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_without_a_component_is_an_error(small_in, kind):
+    root = small_in("tree")
+    table = root / "tools/setup/release/notices.toml"
     table.write_text(TABLE.replace("'firmware/'", "'/opt/', 'build/'"))
     with pytest.raises(notices.NoticeError) as error:
-        notices.for_image("B")
+        notices.of("B", [notices.Binary("b", b"", taken(root, kind))])
     assert re.findall(r"\S+ \([^)]*\)", str(error.value).partition(": ")[2]) == [
         "build/lib/1.5/lib.h (micropython-ethosu and lib)",
         "firmware/main.c (no row)",
     ]
+
+
+def test_an_addon_claims_with_a_table_of_its_own(small_in):
+    root = small_in("tree")
+    own, _, others = TABLE.partition("[lib]")
+    (root / "tools/setup/release/notices.toml").write_text(own)
+    (root / "tools/page").mkdir()
+    (root / "tools/page/notices.toml").write_text(f"[lib]{others}")
+    assert "lib 1.5\n" in notices.for_image("B")["THIRD_PARTY.txt"].decode()
 
 
 @pytest.mark.parametrize("name", ["lib/1.5/LICENSE", "firmware/B/firmware.map"])

@@ -12,6 +12,7 @@ import sysconfig
 import tomllib
 import venv
 import zipfile
+from email.parser import Parser
 from functools import partial
 from pathlib import Path
 
@@ -37,6 +38,8 @@ _OURS = (
     "ethosu_results-stubs",
     *(f"{name}-stubs" for name in addons.texts("board package")),
 )
+# It is linked when a program starts.
+APART = ("GNU C library",)
 MODEL = "build/examples/small_cnn.tflite"
 TEST = """\
 def test_npu_is_there(board, board_npu):
@@ -147,19 +150,31 @@ def test_it_holds_nothing_of_this_machine(wheel, repo):
     assert names == []
 
 
-def test_its_sbom_lists_each_binary_file_in_it(wheel):
+def test_its_licences_and_its_sbom_are_where_installers_keep_them(wheel):
+    """PEP 639 and PEP 770; they are nowhere else."""
     with zipfile.ZipFile(wheel) as file:
-        tree = "ethosu_tools/tree"
-        assert b"Runtime Library" in file.read(f"{tree}/THIRD_PARTY.txt")
-        sbom = json.loads(file.read(f"{tree}/sbom.spdx.json"))
+        names = {Path(name).name: name for name in file.namelist()}
+        info = names["METADATA"].removesuffix("/METADATA")
+        metadata = Parser().parsestr(file.read(names["METADATA"]).decode())
+        listed = {f"{info}/licenses/{name}" for name in metadata.get_all("License-File")}
+        kept = {f"{info}/sboms/sbom.spdx.json"} | listed
+        assert {names[name] for name in ("LICENSE", "THIRD_PARTY.txt", "sbom.spdx.json")} == kept
+        assert (
+            sum(name.endswith(("THIRD_PARTY.txt", ".spdx.json")) for name in file.namelist()) == 2
+        )
+        assert b"Runtime Library" in file.read(names["THIRD_PARTY.txt"])
+        sbom = json.loads(file.read(names["sbom.spdx.json"]))
         inside = {
             f"./{name}": hashlib.sha256(file.read(name)).hexdigest()
             for name in file.namelist()
-            if name.endswith((".so", ".elf", ".bin"))
+            if name.endswith((".so", ".elf", ".bin", ".wasm"))
         }
     assert {each["fileName"]: each["checksums"][1]["checksumValue"] for each in sbom["files"]} == (
         inside
     )
+    parts = {each["licenseDeclared"] for each in sbom["packages"] if each["name"] not in APART}
+    expression = metadata["License-Expression"]
+    assert {part.strip("()") for part in expression.split(" AND ")} == parts
 
 
 def test_doctor_finds_the_contents_of_the_wheel(found):

@@ -3,5 +3,5 @@
 
 OFFERS = {
     "simulator": {"sim_wasm/ethosu_sim.wasm": "library:Library"},
-    "wheel files": {"wasm": "build/sim_wasm/e*.*"},
+    "files of the wheel for any system": {"wasm": "build/sim_wasm/e*.[jw]*"},
 }

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,31 @@ COMMANDS = {
 # smaller than those of the native library, and so is the heap that a model needs.
 OF_POINTERS = {"tables", "heap"}
 HEAP = re.compile(r"[\d,]+(?= \(\d+%\)</td>| of [\d,]+ bytes of heap)")
+
+
+# Of each, the library has functions, or inline ones of headers.
+EMSCRIPTEN = {
+    "Emscripten",
+    "LLVM, compiler-rt",
+    "LLVM, headers of Clang",
+    "WASI, its header",
+    "dlmalloc",
+    "musl",
+}
+
+
+def others_in(wheel, name):
+    """Return the components of a file in the wheel, by its SBOM."""
+    with zipfile.ZipFile(wheel) as file:
+        (sbom,) = (file.read(each) for each in file.namelist() if each.endswith(".spdx.json"))
+    listed = json.loads(sbom)
+    (found,) = (each["SPDXID"] for each in listed["files"] if each["fileName"].endswith(name))
+    within = {
+        each["relatedSpdxElement"]
+        for each in listed["relationships"]
+        if each["spdxElementId"] == found and each["relationshipType"] == "CONTAINS"
+    }
+    return {each["name"] for each in listed["packages"] if each["SPDXID"] in within}
 
 
 def without(data, keys):
@@ -92,6 +118,9 @@ def test_the_wheel_for_any_system_needs_nothing_else(repo, tmp_path):
     program = sharing.script(repo / "tools/setup/release/wheel.py")
     wheel, absent = program.make(tmp_path, repo, "any")
     assert not absent and wheel.name.endswith("-py3-none-any.whl")
+    assert others_in(wheel, "ethosu_sim.wasm") == EMSCRIPTEN
+    program.fill(tmp_path / "native", repo)  # has no part of this one
+    assert not [*(tmp_path / "native").rglob("*.wasm")]
     venv.create(tmp_path / "venv", with_pip=True, system_site_packages=False)
     python = tmp_path / "venv/bin/python"
     # The packages of this environment, but neither the tools nor the tree.
