@@ -214,10 +214,7 @@ def main(junit: Path, target: Path, parts: Mapping[str, Path], left_out: Sequenc
     sums = {file.name: _sha256(file) for file in sorted(target.iterdir())}
     changes = (paths.root() / "CHANGELOG.md").read_text()
     tests = {name: tests_of(name, totals) for name in names}
-    try:
-        page = release_page.page(release, changes, tests, sums, left_out)
-    except release_page.UnknownFileError as error:
-        return str(error)
+    page = release_page.page(release, changes, tests, sums, left_out)
     (target / release_page.NAME).write_text(page)
     sums[release_page.NAME] = _sha256(target / release_page.NAME)
     (target / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
@@ -230,4 +227,7 @@ if __name__ == "__main__":
     given = dict(word.split("=", 1) for word in sys.argv[3:])
     left = given.pop("without", "").split()
     made = {name: Path(folder) for name, folder in given.items()}
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), made, left) or 0)
+    try:
+        sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), made, left) or 0)
+    except (notices.NoticeError, release_page.UnknownFileError) as error:
+        sys.exit(str(error))
