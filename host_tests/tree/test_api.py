@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a release promises stays until the next second number: modules, headers, commands."""
 
+import ast
 import re
 
 import pytest
@@ -83,6 +84,13 @@ def test_each_removal_and_other_meaning_is_named(kind, at, entry):
     changed = {**OLD, kind: {part: [*entries[:at], entry, *entries[at + 1 :]]}}
     assert api.broken(OLD, changed) == [f"{part}: {entries[at]}"]
     assert api.broken(OLD, {**OLD, kind: {}}) == [f"{kind} {part} is gone"]
+
+
+def test_a_property_is_a_value_and_what_is_private_is_no_promise():
+    text = (
+        "class C:\n @property\n def x(self) -> int: ...\n def _y(self): ...\n def __z__(self): ..."
+    )
+    assert [*api.members(ast.parse(text).body)] == ["C.x: int", "C.__z__(self)"]
 
 
 HEADER = """\
