@@ -262,6 +262,7 @@ lint: setup ## Check the style of Python and C sources, and workflows
 	@git ls-files '*.c' '*.h' | xargs $(BIN)/clang-format --dry-run --Werror \
 	    $(call or_say,C sources are not formatted; run: make format)
 	@tools/setup/workflows/actionlint.sh $(BUILD)/actionlint .github/workflows/*.yml \
+	    host_tests/tools/action/project/.github/workflows/*.yml \
 	    $(call or_say,actionlint found problems in a workflow.)
 
 format: setup ## Format Python and C sources

@@ -3,7 +3,8 @@
 
 python -m host_tests.tree.api    writes releases/VERSION.json, at each release
 
-It has the stubs of the modules, the keys of `--json`, and the options of the commands.
+It has the stubs of the modules and of the fixture `board`, what the C headers declare, the keys of
+`--json`, and the options and exit codes of the commands.
 """
 
 import argparse
@@ -14,11 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ethosu_tools import cli, commands
+from ethosu_tools.base import errors
+
+from host_tests.kit import headers
 
 from .rooms import REPO
 
+CHANGELOG = REPO / "CHANGELOG.md"
 FOLDER = REPO / "host_tests/tree/releases"
 KEYS = "tools/ethosu_tools/commands/keys.toml"
+BOARD = "tools/ethosu_tools/link/board.py"
 Interface = dict[str, dict[str, list[str]]]
 
 
@@ -38,9 +44,22 @@ def today() -> Interface:
     """Return the interface of the tree."""
     stubs = sorted(REPO.glob("modules/ethosu/*.pyi"))
     python = {path.stem: [*members(ast.parse(path.read_text()).body)] for path in stubs}
+    python["board"] = [*members(_class(ast.parse((REPO / BOARD).read_text()), "Board").body)]
     tables = tomllib.loads((REPO / KEYS).read_text())
     keys = {name: text.split() for table in tables.values() for name, text in table.items()}
-    return {"python": python, "json": keys, "options": dict(_options())}
+    codes = (each for each in vars(errors).values() if "exit_code" in getattr(each, "__dict__", ()))
+    return {
+        "python": python,
+        "c": headers.interface(),
+        "json": keys,
+        "options": dict(_options()),
+        "exit codes": {"ethosu": [f"{each.__name__} = {each.exit_code}" for each in codes]},
+    }
+
+
+def _class(tree: ast.Module, name: str) -> ast.ClassDef:
+    (found,) = (each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == name)
+    return found
 
 
 def members(body: Iterable[ast.stmt], prefix: str = "") -> Iterator[str]:
@@ -52,6 +71,13 @@ def members(body: Iterable[ast.stmt], prefix: str = "") -> Iterator[str]:
         elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield from members(node.body, f"{prefix}{node.name}.")
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.name.startswith("_") and not node.name.endswith("__"):
+                continue
+            if any(
+                isinstance(each, ast.Name) and each.id == "property" for each in node.decorator_list
+            ):
+                yield f"{prefix}{node.name}: {ast.unparse(node.returns or ast.Constant(None))}"
+                continue
             is_async = "async " * isinstance(node, ast.AsyncFunctionDef)
             result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
             yield f"{is_async}{prefix}{node.name}({ast.unparse(node.args)}){result}"
@@ -73,6 +99,8 @@ def broken(old: Interface, new: Interface) -> list[str]:
     for kind, parts in old.items():
         for part, entries in parts.items():
             now = new[kind].get(part)
+            if kind == "c" and now is not None:
+                entries, now = headers.reachable(parts, part), headers.reachable(new[kind], part)
             if now is None:
                 found.append(f"{kind} {part} is gone")
             else:

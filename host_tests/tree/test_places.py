@@ -28,10 +28,12 @@ TESTED_IN = {
     },
 }
 # Folders of tests without sources of their own: generated models, models on all hosts, long runs
-# against the whole product, checks of the whole tree, parts of the firmware; and those of add-ons.
+# against the whole product, checks of the whole tree, parts of the firmware, somebody's project;
+# and those of add-ons.
 TESTS_ONLY = {
     *(".", "boards", "conformance/campaigns", "conformance/campaigns/board"),
     *("conformance/generator", "exactness", "kit", "lab", "pages", "tree", "tree/make"),
+    "tools/action/project",
     *(f"conformance/generator/{name}" for name in ("known_defects", "one_operator")),
     *(f"firmware/{name}" for name in ("console", "memory", "python", "storage")),
     *(folder for addon in ADDONS.values() for folder in addon.get("tests_only", ())),

@@ -43,8 +43,8 @@ NAMES = (*(name for names in HEADERS.values() for name in names), *(each.name fo
 FUNCTION = re.compile(r"^static inline.*?^}$", re.MULTILINE | re.DOTALL)
 
 
-def declarations(names: Iterable[str] = NAMES) -> str:
-    """Return all declarations of the headers, which may be in any of the folders."""
+def preprocessed(names: Iterable[str], *options: str) -> str:
+    """Return what the preprocessor makes of these headers, which may be in any of the folders."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in SYSTEM.items():
             path = Path(folder, name)
@@ -54,9 +54,14 @@ def declarations(names: Iterable[str] = NAMES) -> str:
         command = [os.environ.get("CC", "cc"), "-E", "-P", "-nostdinc", "-D__attribute__(x)="]
         command += [f"-I{path}" for path in (folder, *(ROOT / each for each in FOLDERS))]
         run = subprocess.run(
-            [*command, "-"], input=includes, capture_output=True, check=True, text=True
+            [*command, *options, "-"], input=includes, capture_output=True, check=True, text=True
         )
-    return FUNCTION.sub("", run.stdout)
+    return run.stdout
+
+
+def declarations(names: Iterable[str] = NAMES) -> str:
+    """Return all declarations of the headers."""
+    return FUNCTION.sub("", preprocessed(names))
 
 
 def main(output: Path) -> None:

@@ -2,6 +2,7 @@
 """The action runs firmware, tests and checks as docs/ci.md says, and its summary is right."""
 
 import html
+import os
 import re
 import shutil
 import sys
@@ -11,16 +12,19 @@ from pathlib import Path
 import pytest
 import yaml
 from ethosu_tools.base import paths
+from ethosu_tools.model import make_model
 
 from host_tests.kit import pages, stand_ins
 from host_tests.kit.newlib import newlib_program
-from host_tests.tools.action.action import ACTION, EXPRESSION, REPO, STEPS, Runner
+from host_tests.tools.action.action import ACTION, EXPRESSION, NAME, REPO, STEPS, Runner
 from host_tests.tools.qemu_plugin import test_corstone_320
 from host_tests.tools.setup.release.test_wheel import environment, program, wheel  # noqa: F401
 
 PAGE = "docs/ci.md"
-(WORKFLOW,) = (yaml.safe_load(block.text) for block in pages.every("yaml", "test"))
-USES = [step for step in WORKFLOW["jobs"]["npu"]["steps"] if step["uses"].startswith("REPOSITORY")]
+SAMPLE = Path(__file__).parent / "project"
+WORKFLOW = SAMPLE / ".github/workflows/ci.yml"
+JOB = yaml.safe_load(WORKFLOW.read_text())["jobs"]["npu"]["steps"]
+USES = [step for step in JOB if step.get("uses", "").startswith(NAME)]
 BROKEN = """\
 def test_that_fails(board):
     assert board.eval("6 * 7") == 43, "a | b\\n::error::not a command"
@@ -28,27 +32,47 @@ def test_that_fails(board):
 
 
 @pytest.fixture
-def project(tmp_path, small_models) -> Path:
-    """Someone's project, as the page describes it."""
+def project(tmp_path) -> Path:
+    """Someone's project, with firmware that does what a test tells it."""
     folder = tmp_path / "project"
-    for name in ("build", "models"):
-        (folder / name).mkdir(parents=True)
+    shutil.copytree(SAMPLE, folder)
+    (folder / "build").mkdir()
     shutil.copy(newlib_program.build(), folder / "build/hello.elf")
-    shutil.copy(small_models["small_cnn"], folder / "models/kws.tflite")
-    (folder / "test_npu.py").write_text(pages.file(PAGE, "test_npu.py"))
     (folder / "broken.py").write_text(BROKEN)
     (folder / "pytest.ini").write_text("[pytest]\n")
     return folder
 
 
 @pytest.fixture
-def job(tmp_path, project) -> Runner:
-    """Return a runner whose environment has the tools already: those of this tree."""
-    (tmp_path / "ethosu/bin").mkdir(parents=True)
+def sample(tmp_path) -> Runner:
+    """The project as it is: what GitHub's runner has after the checkout."""
+    folder = tmp_path / "sample"
+    shutil.copytree(SAMPLE, folder)
+    (folder / "pytest.ini").write_text("[pytest]\n")  # else it is this tree's
+    return Runner(tmp_path, folder)
+
+
+def installed(place: Path) -> None:
+    """Make an environment of an earlier run, which has the tools already: those of this tree."""
+    (place / "ethosu/bin").mkdir(parents=True)
     stand_ins.program(
-        tmp_path / "ethosu/bin/python", f'exec {sys.executable} "$@"\n', interpreter="/bin/sh"
+        place / "ethosu/bin/python", f'exec {sys.executable} "$@"\n', interpreter="/bin/sh"
     )
+
+
+@pytest.fixture
+def job(tmp_path, project) -> Runner:
+    """Return a runner whose environment has the tools already."""
+    installed(tmp_path)
     return Runner(tmp_path, project)
+
+
+def run_sample(sample: Runner, steps=JOB):
+    """Run the workflow without a network: the Debian packages that it installs are there."""
+    (sample.temp / "bin").mkdir()
+    stand_ins.program(sample.temp / "bin/sudo", 'echo "as root: $*"\n', interpreter="/bin/sh")
+    path = f"{sample.temp / 'bin'}:{os.environ['PATH']}"
+    return sample.job(steps, PATH=path, PIP_NO_INDEX="1")
 
 
 def rows(summary: str) -> list[list[str]]:
@@ -58,12 +82,46 @@ def rows(summary: str) -> list[list[str]]:
     return [list(map(html.unescape, row)) for row in cells]
 
 
-@pytest.mark.parametrize("step", USES, ids=lambda step: next(iter(step["with"])))
-def test_each_step_of_the_page_passes(job, step):
-    done = job.step("run", step["with"])
-    assert done.code == 0, done.log
-    assert done.outputs["exit-code"] == "0" and "::error" not in done.log
-    assert rows(done.summary)[0][-1] == "passed"
+def test_the_sample_project_passes_step_by_step(sample):
+    installed(sample.temp)
+    packages, build, *uses = run_sample(sample)
+    assert "as root: apt-get install" in packages.log and "-o build/hello.elf" in build.log
+    assert [each.code for each in uses] == [0] * 2 * len(USES), uses[-1].log
+    hello, model, tests = (rows(each.summary) for each in uses[1::2])
+    words = "hello, NPU: product 0 with 128 MACs"
+    assert hello == [["build/hello.elf", "MPS3_AN547", "ethos-u55-128", words, "passed"]]
+    assert model[0][0] == "models/classifier.tflite" and model[0][-1] == "passed"
+    assert model[1][:3] == ["MPS3_AN547", "ethos-u55-128", "runs"]
+    assert tests == [["test_npu.py", "3", "0", "0", "", "passed"]]
+    assert all(each.outputs["exit-code"] == "0" for each in uses[1::2])
+
+
+@pytest.mark.parametrize(
+    ("file", "was", "now", "steps", "code"),
+    [
+        ("hello.c", "product == 0", "product == 2", 4, 1),
+        ("hello.c", "printf", "print", 2, 2),
+        ("test_npu.py", "== 2 * value", "== 3 * value", 8, 1),
+        ("models/classifier.tflite", "", "", 6, 3),
+    ],
+)
+def test_what_breaks_in_the_sample_project_ends_its_job(sample, file, was, now, steps, code):
+    installed(sample.temp)
+    path = sample.project / file
+    path.write_text(path.read_text().replace(was, now) if was else "no model")
+    done = run_sample(sample)
+    assert (len(done), done[-1].code) == (steps, code), done[-1].log
+    assert steps == 2 or "**failed**" in done[-1].summary
+
+
+def test_the_page_shows_the_files_of_the_sample_project():
+    (shown,) = (block.text for block in pages.every("yaml", "test"))
+    for text, path in (
+        (shown, WORKFLOW),
+        (pages.file(PAGE, "test_npu.py"), SAMPLE / "test_npu.py"),
+    ):
+        assert f"# SPDX-License-Identifier: MIT\n{text}" == path.read_text()
+    assert (SAMPLE / "models/classifier.tflite").read_bytes() == make_model.small_cnn()
 
 
 def test_firmware_that_fails_has_its_exit_code_and_its_last_line(job):
@@ -115,7 +173,7 @@ def test_corstone_320_runs_firmware(job):
 def test_a_model_that_fits_and_one_that_does_not(job):
     done = job.step("run", {"check": "models/*.tflite", "board": "MPS3_AN547"})
     model, board = rows(done.summary)
-    assert done.code == 0 and model[0] == "models/kws.tflite"
+    assert done.code == 0 and model[0] == "models/classifier.tflite"
     assert board[:3] == ["MPS3_AN547", "ethos-u55-128", "runs"] and board[3].endswith(" ms")
     need = done.report["check"][0]["boards"][0]["need"]
     assert board[4:] == [f"{need['heap']:,}", f"{need['file']:,}"]
@@ -152,7 +210,7 @@ def test_the_page_lists_all_inputs_and_outputs_and_uses_this_version():
     listed = re.findall(r"^\| `([\w-]+)` \|", (REPO / PAGE).read_text(), re.MULTILINE)
     assert listed == [*ACTION["inputs"], *ACTION["outputs"]]
     version = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]["version"]
-    assert {step["uses"] for step in USES} == {f"REPOSITORY@v{version}"}
+    assert {step["uses"] for step in USES} == {f"{NAME}@v{version}"}
 
 
 @pytest.mark.parametrize(
@@ -180,13 +238,12 @@ def test_a_wheel_that_is_not_there_is_named(job):
 
 
 @pytest.mark.slow
-def test_all_steps_with_the_wheel(job, wheel):  # noqa: F811
-    """The packages that the wheel needs are there, as pip has no network here."""
-    shutil.rmtree(job.temp / "ethosu")
-    environment(job.temp / "ethosu")
-    for step in USES:
-        inputs = step["with"] | {"wheel": str(wheel)}
-        done = job.step("install", inputs, PIP_NO_INDEX="1")
-        assert done.code == 0, done.log
-        done = job.step("run", inputs)
-        assert done.code == 0 and rows(done.summary)[0][-1] == "passed", done.log
+def test_the_sample_project_passes_with_the_wheel(sample, wheel):  # noqa: F811
+    """In a new environment; the packages that the wheel needs are there, as pip has no network."""
+    environment(sample.temp / "ethosu")
+    steps = [
+        step | {"with": step["with"] | {"wheel": str(wheel)}} if step in USES else step
+        for step in JOB
+    ]
+    done = run_sample(sample, steps)
+    assert [each.code for each in done] == [0] * (2 + 2 * len(USES)), done[-1].log

@@ -18,10 +18,10 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import serial
 from mpremote.transport import TransportError
@@ -45,8 +45,9 @@ from .board_code import Kind, checked, literal
 from .board_log import BoardLog
 from .emulator.qemu import Machine, summarise_log
 from .expect import Patterns, compiled
-from .port import ANSWER_TIMEOUT_S, OnOutput, RestartedError, StepError, Transport
+from .port import ANSWER_TIMEOUT_S, OnOutput, RestartedError, StepError, Transport, UsbDevice
 
+T = TypeVar("T")
 BOOT_TIMEOUT_S = 10.0
 # Interval between attempts to get the prompt of a booting board.
 _PROMPT_TIMEOUT_S = 1.0
@@ -93,12 +94,15 @@ class Board(Closeable):
         self._boot_timeout = boot_timeout
         self._can_ask = False
         self._is_lost = False  # the state of the protocol is unknown
+        self._resets = False  # since it was told to; its port may be away
         self._runs = self._is_told = False  # a program runs; its traceback is logged
         # The port of an emulator that this process started is private.
         self._lock = Lock(port) if process is None else None
+        self._device: UsbDevice | None = None
         with contextlib.ExitStack() as undone:
             undone.callback(self._unlock)
             self._transport = self._open()
+            self._device = UsbDevice.at(self._place()) if process is None else None
             undone.callback(self.close)
             self._enter(boot_timeout)
             undone.pop_all()
@@ -235,6 +239,7 @@ class Board(Closeable):
 
     def start(self, code: str | bytes) -> None:
         """Start code and return at once; call `finish` afterwards."""
+        self._come_back()
         if self._is_lost:
             self._enter(_STOP_TIMEOUT_S)
         seconds = _SILENCES * ANSWER_TIMEOUT_S + len(code) / _SLOWEST_BYTES_PER_S
@@ -302,7 +307,7 @@ class Board(Closeable):
             while not (found := self.log.console.find(patterns)) and not ended:
                 if deadline.expired():
                     break
-                ended = self._hear()
+                ended = self._though_away(self._hear, deadline)
         if found:
             return found
         sent = self._transport.serial.recent
@@ -328,10 +333,13 @@ class Board(Closeable):
     def inject(self, data: bytes) -> None:
         r"""Type bytes at the board's console, such as b"\x03" (Ctrl-C), whatever it is doing."""
         with self._translated("typing", _SILENCES * ANSWER_TIMEOUT_S):
-            self._transport.serial.write(data)
+            self._though_away(
+                lambda: self._transport.serial.write(data), self._deadline(self._boot_timeout)
+            )
 
     def soft_reset(self) -> None:
         """Start a fresh interpreter, without running boot code."""
+        self._come_back()
         try:
             self._soft_reset()
         except BoardTimeoutError:  # perhaps due to a late answer to an earlier request
@@ -348,20 +356,26 @@ class Board(Closeable):
         """Reset the whole board; `expect` searches what it prints from there on.
 
         Without `wait`, the board boots and runs its main.py, which the next call of another method
-        than `expect` interrupts.
+        than `expect` and `inject` interrupts. A USB port that goes away meanwhile is opened again
+        by the next call, under another name, too, if the device has a serial number.
         """
         self._reset()
-        self._is_lost = True
+        self._is_lost = self._resets = True
+        self._runs = False
         self.log.console.begin()
         if wait:
             self.reconnect()
             self.log.add_boot(self._transport.serial.history)
 
     def _reset(self) -> None:
-        self.start("import machine; machine.reset()")
+        self._come_back()
+        # A board with USB of its own may take the port away before it has answered.
+        with contextlib.suppress(BoardLinkError):
+            self.start("import machine; machine.reset()")
 
     def interrupt(self) -> None:
         """Stop the running program and return to the raw REPL, keeping the interpreter's state."""
+        self._come_back()
         with self._translated("interrupting", _SILENCES * ANSWER_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=False)
         self._is_lost = self._runs = False
@@ -401,12 +415,13 @@ class Board(Closeable):
     @contextlib.contextmanager
     def lent(self) -> Iterator[str]:
         """Lend the port to another program for the duration of the `with` statement."""
+        self._come_back()
         with contextlib.suppress(OSError, TransportError):
             self._transport.exit_raw_repl()
         self._close_port()
         try:
-            with self._lock.lent() if self._lock else contextlib.nullcontext(self.port) as port:
-                yield port
+            with self._lock.lent() if self._lock else contextlib.nullcontext():
+                yield self._place()
         finally:
             self._transport = self._open()
             self._enter(self._boot_timeout)
@@ -432,7 +447,13 @@ class Board(Closeable):
         return ""
 
     def _open(self) -> Transport:
-        return Transport(self._lock.port if self._lock else self.port, self._deadline)
+        return Transport(self._place(), self._deadline)
+
+    def _place(self) -> str:
+        """Return the port to open."""
+        if self._device:
+            return self._device.port()
+        return self._lock.port if self._lock else self.port
 
     def _enter(self, timeout: float) -> None:
         """Reach the raw REPL of a board that may still be booting."""
@@ -447,7 +468,7 @@ class Board(Closeable):
                         soft_reset=False, timeout_overall=_PROMPT_TIMEOUT_S
                     )
                     self._check_prompt(_PROMPT_TIMEOUT_S)
-                self._is_lost = False
+                self._is_lost = self._resets = False
                 return
             except BoardTimeoutError as error:
                 history = self._transport.serial.history
@@ -480,17 +501,28 @@ class Board(Closeable):
 
     def reconnect(self) -> None:
         """Get the prompt after a reset; a port that disappears meanwhile is opened again."""
-        deadline = self._deadline(self._boot_timeout)
+        self._resets = True
+        enter = partial(self._enter, self._boot_timeout)
+        self._though_away(enter, self._deadline(self._boot_timeout))
+
+    def _come_back(self) -> None:
+        """Get the prompt of a board that was told to reset."""
+        if self._resets:
+            self.reconnect()
+
+    def _though_away(self, act: Callable[[], T], deadline: Deadline) -> T:
+        """Act, again if the port of a board that resets has gone away and can be opened again."""
+        gone = False
         while True:
             try:
-                self._enter(self._boot_timeout)
-                return
-            except BoardLinkError:
-                if deadline.expired():
+                if gone:
+                    self._close_port()
+                    self._transport = self._open()
+                return act()
+            except (OSError, BoardLinkError):
+                if not self._resets or deadline.expired():
                     raise
-            with contextlib.suppress(BoardLinkError):
-                self._close_port()
-                self._transport = self._open()
+            gone = True
             time.sleep(_QUIET_S)
 
     @contextlib.contextmanager

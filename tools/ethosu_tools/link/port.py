@@ -14,7 +14,7 @@ import select
 import socket
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import serial
 from mpremote.transport import TransportError
@@ -348,6 +348,35 @@ def usb_ports() -> list[Any]:
     from serial.tools.list_ports import comports
 
     return [port for port in sorted(comports()) if port.vid is not None]
+
+
+class UsbDevice(NamedTuple):
+    """What a USB device keeps when it leaves and comes back, perhaps under another port's name."""
+
+    vid: int
+    pid: int
+    serial_number: str
+    interface: str
+
+    @classmethod
+    def at(cls, name: str) -> "UsbDevice | None":
+        """Return the device with this port; None for other ports, and without a serial number."""
+        place = os.path.realpath(name)
+        found = (port for port in usb_ports() if os.path.realpath(port.device) == place)
+        return next(map(cls._of, found), None)
+
+    @classmethod
+    def _of(cls, port: Any) -> "UsbDevice | None":
+        interface = (port.location or "").partition(":")[2]  # as in 1-2:1.0
+        number = port.serial_number
+        return cls(port.vid, port.pid, number, interface) if number else None
+
+    def port(self) -> str:
+        """Return the name of its port today; BoardLinkError if the device is not there."""
+        found = (port.device for port in usb_ports() if self._of(port) == self)
+        if name := next(found, None):
+            return str(name)
+        raise BoardLinkError(f"no USB port has the board's serial number {self.serial_number}")
 
 
 def open_port(name: str, baudrate: int = BAUDRATE, **options: Any) -> serial.Serial:

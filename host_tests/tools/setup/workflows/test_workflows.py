@@ -190,7 +190,8 @@ def actionlint(*workflows: Path) -> subprocess.CompletedProcess[str]:
 def test_actionlint_finds_what_is_wrong_in_a_workflow(tmp_path):
     wrong = tmp_path / "wrong.yml"
     wrong.write_text(WORKFLOWS[-1].read_text().replace("matrix.debian", "matrix.ubuntu"))
-    done = actionlint(wrong, *WORKFLOWS)
+    sample = REPO / "host_tests/tools/action/project/.github/workflows/ci.yml"
+    done = actionlint(wrong, *WORKFLOWS, sample)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert 'property "ubuntu" is not defined' in done.stderr and "wrong.yml:" in done.stderr
 

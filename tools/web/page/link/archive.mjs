@@ -60,3 +60,32 @@ export async function filesIn(name, bytes) {
     }
     return files;
 }
+
+/**
+ * The board that a released archive is for; null for other files.
+ *
+ * @param {string} name
+ * @param {Map<string, Uint8Array>} files  what is in it
+ * @throws {Error} if it is not what was released
+ */
+export async function boardOf(name, files) {
+    const listed = files.get("board.json");
+    if (!listed) {
+        return null;
+    }
+    let board, sums;
+    try {
+        const contents = JSON.parse(new TextDecoder().decode(listed));
+        board = contents.board.toString();
+        sums = Object.entries(contents.files).map(([file, { sha256 }]) => [file, sha256.toString()]);
+    } catch {
+        throw new Error(`${name} is not a board's archive of a release`);
+    }
+    for (const [file, expected] of sums) {
+        const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", files.get(file) ?? new Uint8Array()));
+        if (Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("") !== expected) {
+            throw new Error(`${name} is damaged: ${file} is not the file that was released`);
+        }
+    }
+    return board;
+}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/** Flashing over WebUSB by a boot loader with USB's Device Firmware Upgrade, version 1.1. */
+/**
+ * Flashing over WebUSB by a boot loader with USB's Device Firmware Upgrade, version 1.1; sections are
+ * those of USB-IF's "Device Class Specification for Device Firmware Upgrade".
+ */
 import { pause } from "./serial.mjs";
 
 const [DETACH, DNLOAD, GETSTATUS, CLRSTATUS, ABORT] = [0, 1, 3, 4, 6];
@@ -10,6 +13,12 @@ const REPLY_MS = 10_000;
 const PLUG_MS = 60_000;
 /** The most polls of one block, so that a device that stays busy is an error. */
 const POLLS = 300;
+/** States in which a device takes no request before its time has passed (A.2.5, A.2.8). */
+const BUSY = ["dfuDNBUSY", "dfuMANIFEST"];
+/** The most states until a device is idle: it writes, has written, is idle. */
+const SETTLING = 4;
+/** bitManifestationTolerant (4.1.3): the device answers after it has taken the whole image. */
+const TOLERANT = 4;
 const ELF = 0x7f454c46;
 
 /** @throws {Error} if these bytes are no image for this core */
@@ -70,8 +79,12 @@ class Loader {
         return status === "ok";
     }
 
-    async status() {
-        const { data } = await this.#ask(this.device.controlTransferIn(this.#setup(GETSTATUS, 0), 6));
+    /** What the device says of itself (6.1.2). A refusal is an error, of which it tells next (A.1). */
+    async status(again = true) {
+        const { status, data } = await this.#ask(this.device.controlTransferIn(this.#setup(GETSTATUS, 0), 6));
+        if (status === "stall" && again) {
+            return this.status(false);
+        }
         if (data?.byteLength !== 6) {
             throw new Error("the boot loader does not tell its state");
         }
@@ -79,13 +92,15 @@ class Loader {
         return { error: data.getUint8(0), wait, state: STATES[data.getUint8(4)] };
     }
 
-    /** The bytes of one block, from the functional descriptor. */
-    async blockBytes() {
+    /** The functional descriptor (4.1.3): the bytes of a block, and whether it answers at the end. */
+    async describe() {
         const setup = { requestType: "standard", recipient: "device", request: DESCRIPTOR, value: CONFIGURATION, index: 0 };
         const { data } = await this.#ask(this.device.controlTransferIn(setup, 1024));
         for (let at = 0; data && at + 7 <= data.byteLength && data.getUint8(at); at += data.getUint8(at)) {
             if (data.getUint8(at + 1) === FUNCTIONAL) {
-                return data.getUint16(at + 5, true);
+                this.tolerant = Boolean(data.getUint8(at + 2) & TOLERANT);
+                this.size = data.getUint16(at + 5, true);
+                return;
             }
         }
         throw new Error("the boot loader does not tell the size of its blocks");
@@ -93,12 +108,16 @@ class Loader {
 
     /** Leave what an interrupted transfer left. */
     async idle() {
-        for (let tries = 0; tries < 3; tries++) {
-            const { state } = await this.status();
+        for (let tries = 0; tries < SETTLING; tries++) {
+            const { wait, state } = await this.status();
             if (state === "dfuIDLE") {
                 return;
             }
-            await this.out(state === "dfuERROR" ? CLRSTATUS : ABORT);
+            if (BUSY.includes(state)) {
+                await pause(wait);
+            } else {
+                await this.out(state === "dfuERROR" ? CLRSTATUS : ABORT);
+            }
         }
         throw new Error("the boot loader does not become idle: unplug the board and try again");
     }
@@ -111,43 +130,55 @@ class Loader {
             if (!taken || error || state === "dfuERROR") {
                 throw new Error(`the boot loader refused ${what}: ${STATUSES[error] ?? `error ${error}`} (${state})`);
             }
+            await pause(wait);
             if (states.includes(state)) {
                 return;
             }
-            await pause(wait);
         }
         throw new Error(`the boot loader stays busy at ${what}`);
     }
 
-    async write(image, progress) {
-        const size = await this.blockBytes();
+    async write(image, progress, signal) {
+        await this.describe();
         await this.idle();
+        const { size } = this;
         const blocks = Math.ceil(image.length / size);
+        progress(0, blocks);
         for (let at = 0; at < blocks; at++) {
+            if (signal.aborted) {
+                await this.out(ABORT);
+                throw signal.reason;
+            }
             await this.block(at, image.subarray(at * size, (at + 1) * size), ["dfuDNLOAD-IDLE"], `block ${at + 1} of ${blocks}`);
             progress(at + 1, blocks);
         }
-        await this.block(blocks, new Uint8Array(), ["dfuIDLE", "dfuMANIFEST-WAIT-RESET"], "the end");
+        // One that is not tolerant answers nothing more, and waits for a reset (7).
+        await this.block(blocks, new Uint8Array(), [this.tolerant ? "dfuIDLE" : "dfuMANIFEST"], "the end");
     }
 
-    /** Start the firmware; the device leaves meanwhile. */
+    /** Start the firmware; the device leaves meanwhile. OpenMV's does at DETACH, others at a reset. */
     async leave() {
-        await this.out(DETACH).catch(() => {});
+        if (this.tolerant) {
+            await this.out(DETACH).catch(() => {});
+        }
         await this.device.reset().catch(() => {});
     }
 }
 
 /** The next device that is plugged in; the page needs permission for it. */
-function plugged(usb, matches) {
+function plugged(usb, matches, signal) {
     return new Promise((done, failed) => {
         const seen = ({ device }) => matches(device) && end(done, device);
         const timer = setTimeout(() => end(failed, new Error("the boot loader did not appear")), PLUG_MS);
+        const cancelled = () => end(failed, signal.reason);
         function end(settle, value) {
             clearTimeout(timer);
             usb.removeEventListener("connect", seen);
+            signal.removeEventListener("abort", cancelled);
             settle(value);
         }
         usb.addEventListener("connect", seen);
+        signal.addEventListener("abort", cancelled);
     });
 }
 
@@ -157,8 +188,9 @@ function plugged(usb, matches) {
  * @param {USB} usb  navigator.usb
  * @param {{device: string, partition: number}} settings  `device`: vendor and product
  * @param {boolean} known  whether the user has chosen the device before
+ * @param {AbortSignal} signal  ends it between two blocks
  */
-export async function flash(usb, settings, image, known, say, progress) {
+export async function flash(usb, settings, image, known, say, progress, signal) {
     const [vendorId, productId] = settings.device.split(":").map((word) => parseInt(word, 16));
     const matches = (each) => each.vendorId === vendorId && each.productId === productId;
     let device = (await usb.getDevices()).find(matches);
@@ -177,14 +209,14 @@ export async function flash(usb, settings, image, known, say, progress) {
     }
     if (!loader) {
         say("Plug the board in, or reset it: the page then starts by itself …");
-        loader = new Loader(await plugged(usb, matches), settings.partition);
+        loader = new Loader(await plugged(usb, matches, signal), settings.partition);
     }
     try {
         if (!loader.device.opened) {
             await loader.open();
         }
         say("The boot loader takes the image …");
-        await loader.write(image, progress);
+        await loader.write(image, progress, signal);
         await loader.leave();
     } catch (error) {
         throw /NotFound|Network/.test(error.name) ? new Error("the board was unplugged: plug it in and try again") : error;

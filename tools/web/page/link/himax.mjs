@@ -80,10 +80,11 @@ async function ended(line) {
  *
  * @param {SerialPort} port
  * @param {{baud: number, rom: number}} settings  `rom`: where in the flash the ROM file system belongs
+ * @param {AbortSignal} signal  ends it
  * @returns {Promise<number>} how many blocks were sent again
  */
-export async function flash(port, settings, image, rom, say, progress) {
-    const line = await Line.open(port, settings.baud);
+export async function flash(port, settings, image, rom, say, progress, signal) {
+    const line = await Line.open(port, settings.baud, signal);
     try {
         say("Press the board's reset button, if nothing happens by itself …");
         await enter(line);

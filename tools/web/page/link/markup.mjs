@@ -9,6 +9,7 @@ export const MARKUP = `
 <p id="own-rom-row" hidden><label><input id="own-rom" type="checkbox"> with this page's files of <code>/rom</code></label></p>
 <div class="tools" role="toolbar" aria-label="Your board">
 <button id="own-flash" type="button" disabled>Flash</button>
+<button id="own-cancel" type="button" hidden>Cancel</button>
 <button id="own-connect" type="button" disabled>Connect</button>
 <button id="own-compare" type="button" disabled>Run the model on both</button>
 <button id="own-run" type="button" disabled>Run the program</button>

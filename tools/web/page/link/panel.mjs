@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** The panel of the user's own board: flashes it, and runs there what the emulated board runs. */
-import { filesIn } from "./archive.mjs";
+import { boardOf, filesIn } from "./archive.mjs";
 import { check as checkDfu, flash as flashDfu } from "./dfu.mjs";
 import { check as checkHimax, flash as flashHimax } from "./himax.mjs";
 import { MARKUP } from "./markup.mjs";
@@ -50,6 +50,7 @@ class Panel {
         for (const name of ["flash", "connect", "compare", "run"]) {
             element(name).addEventListener("click", () => this.#act(() => this[name]()));
         }
+        element("cancel").addEventListener("click", () => this.#cancel());
         this.#choose();
         this.#enable(true);
     }
@@ -82,13 +83,23 @@ class Panel {
             await what();
         } catch (error) {
             const none = error.name === "NotFoundError";
-            say(none ? "No board was chosen." : `It failed: ${error.message}.`, "bad");
+            const text = this.cancelled === error ? error.message : `It failed: ${error.message}.`;
+            say(none ? "No board was chosen." : text, "bad");
             if (!none) {
                 await this.#disconnect();
             }
         }
-        element("progress").hidden = true;
+        element("progress").hidden = element("cancel").hidden = true;
         this.#enable(true);
+    }
+
+    /** End what is written; a boot loader is none of it. */
+    #cancel() {
+        const begun = !element("progress").hidden;
+        this.cancelled = new Error(begun
+            ? "Cancelled: the firmware on the board may be incomplete. Its boot loader is as it was: press “Flash” to write all of it."
+            : "Cancelled: nothing was written.");
+        this.cancelling.abort(this.cancelled);
     }
 
     /** The chosen files: the image, and a ROM file system. */
@@ -97,12 +108,11 @@ class Panel {
         const files = new Map();
         for (const file of element("image").files) {
             const found = await filesIn(file.name, new Uint8Array(await file.arrayBuffer()));
+            const other = await boardOf(file.name, found);
+            if (other !== null && other !== board) {
+                throw new Error(`${file.name} is for ${other}, not for ${board}`);
+            }
             found.forEach((bytes, name) => files.set(name, bytes));
-        }
-        const listed = files.get("board.json");
-        const other = listed && JSON.parse(new TextDecoder().decode(listed)).board;
-        if (other && other !== board) {
-            throw new Error(`the archive is for ${other}, not for ${board}`);
         }
         const rom = files.get("rom.img");
         const images = [...files].filter(([name]) => name !== "rom.img" && name.endsWith(way === "xmodem" ? ".img" : ".bin"));
@@ -128,10 +138,14 @@ class Panel {
             throw new Error(`${name} was not sent: ${error.message}`);
         }
         await this.#disconnect();
+        this.cancelling = new AbortController();
+        const { signal } = this.cancelling;
         if (row.way === "xmodem") {
             const port = await this.#serial();
+            element("cancel").hidden = false;
             const files = element("rom").checked ? this.page.romfs() : rom ?? null;
-            const again = await flashHimax(port, row, image, files, say, progress);
+            const again = await flashHimax(port, row, image, files, say, progress, signal);
+            element("cancel").hidden = true;
             const bad = again ? ` (${count(again)} blocks twice)` : "";
             say(`Flashed ${count(image.length)} bytes${bad}. The board starts …`);
             await this.#attach(port);
@@ -139,7 +153,8 @@ class Panel {
             if (!navigator.usb) {
                 throw new Error(INSTEAD);
             }
-            await flashDfu(navigator.usb, row, image, this.chosen, say, progress);
+            element("cancel").hidden = false;
+            await flashDfu(navigator.usb, row, image, this.chosen, say, progress, signal);
             this.chosen = true;
             say(`Flashed ${count(image.length)} bytes. Its prompt is at the header's UART: connect an adapter there.`, "good");
         }

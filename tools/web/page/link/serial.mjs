@@ -11,18 +11,23 @@ function textOf(bytes) {
 }
 
 export class Line {
-    /** @returns {Promise<Line>} the open port */
-    static async open(port, baudRate) {
+    /**
+     * @param {AbortSignal} signal  ends each wait
+     * @returns {Promise<Line>} the open port
+     */
+    static async open(port, baudRate, signal = new AbortController().signal) {
         try {
             await port.open({ baudRate, bufferSize: 1 << 16 });
         } catch (error) {
             throw new Error(`the port does not open; close other programs and pages that use it (${error.message})`);
         }
-        return new Line(port);
+        return new Line(port, signal);
     }
 
-    constructor(port) {
+    constructor(port, signal) {
         this.port = port;
+        this.signal = signal;
+        signal.addEventListener("abort", () => this.wake());
         this.text = ""; // received and not yet waited for
         this.ended = false;
         this.wake = () => {};
@@ -53,7 +58,7 @@ export class Line {
      *
      * @param {RegExp} pattern
      * @returns {Promise<RegExpExecArray | null>} null after `ms`
-     * @throws {Error} if the port goes away
+     * @throws {Error} if the port goes away, or at the signal
      */
     async waitFor(pattern, ms) {
         const late = { passed: false };
@@ -63,6 +68,7 @@ export class Line {
         }, ms);
         try {
             for (;;) {
+                this.signal.throwIfAborted();
                 const found = pattern.exec(this.text);
                 if (found) {
                     this.text = this.text.slice(found.index + found[0].length);

@@ -31,6 +31,11 @@ function blockOf(data, index) {
     return Uint8Array.of(SOH, number, 255 - number, ...content, crc >> 8, crc & 0xff);
 }
 
+/** Tell the receiver that no more data comes. */
+async function cancel(line) {
+    await line.write(Uint8Array.of(CAN, CAN, CAN));
+}
+
 /** Send bytes until they are accepted; @returns {Promise<number>} how often they were sent again */
 async function accepted(line, bytes, what) {
     for (let again = 0, silences = 0; again < TRIES; again++) {
@@ -47,7 +52,7 @@ async function accepted(line, bytes, what) {
             throw new Error(`the boot loader fell silent at ${what}`);
         }
     }
-    await line.write(Uint8Array.of(CAN, CAN, CAN));
+    await cancel(line);
     throw new Error(`the boot loader rejected ${what} ${TRIES} times: the line is bad; try another cable or plug`);
 }
 
@@ -65,8 +70,16 @@ export async function send(line, data, progress) {
     }
     const blocks = Math.ceil(data.length / BLOCK_BYTES);
     let again = 0;
+    progress(0, blocks);
     for (let index = 0; index < blocks; index++) {
-        again += await accepted(line, blockOf(data, index), `block ${index + 1} of ${blocks}`);
+        try {
+            again += await accepted(line, blockOf(data, index), `block ${index + 1} of ${blocks}`);
+        } catch (error) {
+            if (line.signal.aborted) {
+                await cancel(line);
+            }
+            throw error;
+        }
         progress(index + 1, blocks);
     }
     // A receiver may reject the first EOT, to be sure that it is one.

@@ -3,15 +3,16 @@
  * The boot loader of Himax's WE2, by what it printed in recorded sessions and what Himax's README
  * and xmodem_send.py answer; XMODEM's receiver by the public descriptions of XMODEM and XMODEM-CRC:
  * it asks with C, rejects a block that is incomplete or whose CRC is wrong, takes a repeated block
- * once, cancels at a wrong number, and rejects the first EOT.
+ * once, cancels at a wrong number, rejects the first EOT, and ends at two CAN of the sender.
  *
  * `faults`: drop: this byte of the transfer is lost; reject: the next blocks that it rejects; silent,
- * unplug, cancel: the block at which it does so; mute: it prints nothing.
+ * unplug, cancel: the block at which it does so; press: the block at which the user cancels; deaf: it
+ * takes no key; mute: it prints nothing.
  */
 class HimaxBoard extends PromptBoard {
     constructor(npu, faults = {}) {
         super(npu);
-        Object.assign(this, { faults, writes: [], keys: 0, state: "off", place: 0, transfers: 0 });
+        Object.assign(this, { faults, writes: [], keys: 0, state: "off", place: 0, transfers: 0, cancels: 0, cancelled: false });
     }
 
     opened(port) {
@@ -54,7 +55,7 @@ class HimaxBoard extends PromptBoard {
             return;
         }
         const key = String.fromCharCode(byte);
-        if (this.state === "key") {
+        if (this.state === "key" && !this.faults.deaf) {
             clearTimeout(this.timer);
             this.state = "menu";
             this.print("Set X-modem flag = Yes\r\n\r\nImage max size 0x00100000\r\n[0] Reboot system\r\n[1] Xmodem download and burn FW image\r\n");
@@ -89,6 +90,11 @@ class HimaxBoard extends PromptBoard {
     }
 
     line(byte) {
+        this.cancels = this.block.length === 0 && byte === 0x18 ? this.cancels + 1 : 0;
+        if (this.cancels === 2) {
+            clearTimeout(this.timer);
+            Object.assign(this, { cancelled: true, state: "off" });
+        }
         if (this.block.length === 0 && ![0x01, 0x02, 0x04].includes(byte)) {
             return; // not the start of anything
         }
@@ -110,6 +116,9 @@ class HimaxBoard extends PromptBoard {
         const { faults } = this;
         const crc = rest.slice(0, -2).reduce((sum, byte) => crcTable[(sum >> 8) ^ byte] ^ ((sum << 8) & 0xffff), 0);
         this.blocks++;
+        if (this.blocks === faults.press) {
+            document.getElementById("own-cancel").click();
+        }
         if (this.blocks === faults.unplug) {
             this.port.unplug();
         } else if (this.blocks >= faults.silent) {

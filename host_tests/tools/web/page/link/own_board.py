@@ -2,10 +2,12 @@
 """A user's actions in the panel of the own board."""
 
 import base64
-import json
 import random
 import zipfile
 from pathlib import Path
+
+from ethosu_tools import boards
+from ethosu_tools.link.flash.archive import pack
 
 from ...steps import click
 
@@ -57,8 +59,23 @@ def bytes_of(page, expression):
 
 def archive(path, board, **files):
     """Make an archive as a release has it; names with _ for a dot."""
+    named = {name.replace("_", "."): data for name, data in files.items()}
+    return zipped(path, pack(boards.load(board), named))
+
+
+def zipped(path, files):
+    """Make an archive of these files."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
-        made.writestr("board.json", json.dumps({"board": board, "files": {}}))
         for name, data in files.items():
-            made.writestr(name.replace("_", "."), data)
+            made.writestr(name, data)
     return path
+
+
+def cancel(page, when):
+    """Press "Flash", and "Cancel" as soon as `when` is true; returns what the panel says."""
+    page.evaluate(
+        "{ const cancel = document.getElementById('own-cancel');"
+        "const timer = setInterval(() => {"
+        f"if (!cancel.hidden && ({when})) {{ clearInterval(timer); cancel.click(); }} }}, 1); }} 0"
+    )
+    return press(page, "flash")

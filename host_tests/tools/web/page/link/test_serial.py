@@ -8,7 +8,7 @@ from ethosu_tools import boards
 from ethosu_tools.model import romfs
 
 from ...steps import RUNS, choose
-from .own_board import IMAGE, archive, bytes_of, choose_board, opened_panel, press
+from .own_board import IMAGE, archive, bytes_of, cancel, choose_board, opened_panel, press
 
 GROVE, NPU = 0, "ethos-u55-64"
 CONNECTED = "Connected: "
@@ -102,7 +102,7 @@ def test_after_a_failure_the_next_try_works(panel, image, faults, message):
     choose_board(panel, GROVE, image)
     said = press(panel, "flash")
     assert said.startswith("It failed: ") and message in said
-    assert panel.evaluate("board.writes.length") == 0
+    assert panel.evaluate("[board.writes.length, port.baud]") == [0, None], "the port is open still"
     panel.evaluate("port.plugged = true; board.faults = {}; 0")
     assert press(panel, "flash").startswith(CONNECTED)
     assert written(panel) == (0, filled(IMAGE))
@@ -113,6 +113,28 @@ def test_a_board_that_says_nothing_is_named(panel, image):
     choose_board(panel, GROVE, image)
     said = press(panel, "flash")
     assert "the boot loader did not answer; it sent nothing" in said and "reset button" in said
+    assert panel.evaluate("port.baud") is None
+
+
+@pytest.mark.parametrize("faults", [{"press": 3}, {"press": 3, "silent": 3}], ids=str)
+def test_flashing_can_be_cancelled_and_done_again(panel, image, faults):
+    """While the boot loader answers, and while it does not."""
+    grove(panel, **faults)
+    choose_board(panel, GROVE, image)
+    assert press(panel, "flash").startswith(
+        "Cancelled: the firmware on the board may be incomplete"
+    )
+    assert panel.evaluate("[board.cancelled, board.blocks, port.baud]") == [True, 3, None]
+    panel.evaluate("board.faults = {}; 0")
+    assert press(panel, "flash").startswith(CONNECTED)
+    assert written(panel) == (0, filled(IMAGE))
+
+
+def test_waiting_for_the_boot_loader_can_be_cancelled(panel, image):
+    grove(panel, deaf=True)
+    choose_board(panel, GROVE, image)
+    assert cancel(panel, "board.state === 'firmware'") == "Cancelled: nothing was written."
+    assert panel.evaluate("[board.cancelled, port.baud]") == [False, None]
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -147,7 +169,7 @@ def test_a_wrong_file_is_not_sent(panel, tmp_path):
         (tmp_path / "firmware.img", "firmware.img was not sent: it is no image of Himax's tool"),
         (tmp_path / "large.img", "it has 1048580 bytes, but the board takes at most 1048576"),
         (tmp_path / "broken.zip", "found none"),
-        (other, "the archive is for OPENMV_AE3-M55_HP, not for GROVE_VISION_AI_V2"),
+        (other, "other.zip is for OPENMV_AE3-M55_HP, not for GROVE_VISION_AI_V2"),
         (lacks, "found none. It needs output.img, which Himax's tool makes of firmware.elf"),
     ):
         choose_board(panel, GROVE, path)

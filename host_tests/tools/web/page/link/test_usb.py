@@ -6,11 +6,38 @@ import random
 import struct
 
 import pytest
+from ethosu_tools import boards
+from ethosu_tools.link.flash.archive import pack
 
 from ...steps import click
-from .own_board import IDLE, OWN_STATUS, archive, bytes_of, choose_board, opened_panel, press
+from .own_board import (
+    IDLE,
+    OWN_STATUS,
+    archive,
+    bytes_of,
+    cancel,
+    choose_board,
+    opened_panel,
+    press,
+    zipped,
+)
 
 HP, HE = 1, 2
+DETACH, DNLOAD, GETSTATUS, CLRSTATUS, ABORT = 0, 1, 3, 4, 6
+IDLE_STATE, ERROR_STATE = 2, 10
+# The requests that each state takes: appendix A.2 of the specification.
+TAKEN = {
+    2: [DNLOAD, GETSTATUS, ABORT],
+    3: [GETSTATUS],
+    4: [],
+    5: [DNLOAD, GETSTATUS, ABORT],
+    6: [GETSTATUS],
+    7: [],
+    8: [],
+    9: [GETSTATUS, ABORT],
+    10: [GETSTATUS, CLRSTATUS],
+}
+SILENT_STATES = [state for state, taken in TAKEN.items() if not taken]
 START = {HP: 0x80020000, HE: 0x80320000}
 FLASHED = "Flashed {:,} bytes. Its prompt is at the header's UART"
 
@@ -31,38 +58,69 @@ def image(tmp_path):
     return tmp_path / "firmware.bin"
 
 
-def plug(page, late=False, **values):
+def plug(page, late=False, loader="OpenMvLoader", **values):
     page.evaluate(
-        f"globalThis.device = new DfuDevice({json.dumps(values)});"
+        f"globalThis.device = new {loader}({json.dumps(values)});"
         f"globalThis.usb = new FakeUsb(device, {json.dumps(late)}); useUsb(usb); 0"
     )
 
 
-def check_flashed(page, core=HP):
-    """The flash has the image, no request came too early, and the boot loader has left."""
+def check_flashed(page, core=HP, refused=()):
+    """The flash has the image, the boot loader refused no request, and it has left."""
     assert bytes_of(page, f"device.at({START[core]})") == firmware(core)
-    assert page.evaluate("[device.early, device.attached]") == [0, False]
+    assert page.evaluate("device.refused") == [*refused]
+    assert page.evaluate("device.attached") is False
 
 
-@pytest.mark.parametrize("size", [64, 4096])
-@pytest.mark.parametrize("tolerant", [True, False])
+@pytest.mark.parametrize(
+    "loader",
+    [
+        {},
+        {"loader": "DfuDevice", "transferSize": 64},
+        {"loader": "DfuDevice", "transferSize": 4096, "tolerant": False},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("core", [HP, HE])
-def test_the_image_is_in_the_partition_of_its_core(panel, tmp_path, core, size, tolerant):
+def test_the_image_is_in_the_partition_of_its_core(panel, tmp_path, core, loader):
     """As a file, or in a released archive."""
     name = f"OPENMV_AE3-M55_{'HP' if core == HP else 'HE'}"
     path = archive(tmp_path / "r.zip", name, firmware_bin=firmware(core), firmware_elf=b"")
-    plug(panel, transferSize=size, tolerant=tolerant)
+    plug(panel, **loader)
     choose_board(panel, core, path)
     assert press(panel, "flash").startswith(FLASHED.format(len(firmware(core))))
-    check_flashed(panel, core)
+    refused = [DETACH] if loader.get("tolerant", loader) else []  # one of OpenMV's own
+    check_flashed(panel, core, refused)
 
 
-@pytest.mark.parametrize("left", [[5, 0], [10, 3], [9, 0], [3, 0]], ids=str)
-def test_what_an_interrupted_transfer_left_is_cleared(panel, image, left):
-    plug(panel, faults={"left": left})
+@pytest.mark.parametrize("loader", ["DfuDevice", "OpenMvLoader"])
+@pytest.mark.parametrize("left", [*range(IDLE_STATE + 1, ERROR_STATE + 1)])
+def test_what_an_interrupted_transfer_left_is_cleared(panel, image, left, loader):
+    """A device that takes no request now, and refuses the first one, too."""
+    plug(panel, loader=loader, faults={"left": [left, 3 * (left == ERROR_STATE)]})
     choose_board(panel, HP, image)
     assert press(panel, "flash").startswith("Flashed ")
-    check_flashed(panel)
+    silent = [GETSTATUS] if left in SILENT_STATES else []
+    check_flashed(panel, HP, [*silent, DETACH] if loader == "DfuDevice" else [])
+
+
+@pytest.mark.parametrize("state", range(IDLE_STATE, ERROR_STATE + 1))
+def test_the_strict_device_refuses_what_the_specification_has_not(panel, state):
+    """Each request of each state against the table of appendix A.2."""
+    plug(panel, loader="DfuDevice", faults={"left": [state, 0]})
+    taken = [
+        request
+        for request in (DETACH, DNLOAD, GETSTATUS, CLRSTATUS, ABORT)
+        if panel.evaluate(
+            f"(async () => {{ const d = new DfuDevice({{faults: {{left: [{state}, 0]}}}});"
+            f"const setup = {{requestType: 'class', request: {request}, value: 0}};"
+            f"const done = {request} === {GETSTATUS} ? await d.controlTransferIn(setup, 6)"
+            " : await d.controlTransferOut(setup, new Uint8Array(8));"
+            f"if (done.status === 'stall' && d.state !== {ERROR_STATE}) throw new Error(d.state);"
+            "return done.status === 'ok'; })()"
+        )
+    ]
+    assert taken == TAKEN[state]
 
 
 @pytest.mark.parametrize(
@@ -75,11 +133,36 @@ def test_what_an_interrupted_transfer_left_is_cleared(panel, image, left):
     ],
     ids=str,
 )
-def test_after_a_failure_the_next_try_works(panel, image, faults, message):
-    plug(panel, faults=faults, pollMs=1)
+@pytest.mark.parametrize("loader", ["DfuDevice", "OpenMvLoader"])
+def test_after_a_failure_the_next_try_works(panel, image, faults, message, loader):
+    plug(panel, loader=loader, faults=faults, pollMs=1)
     choose_board(panel, HP, image)
     assert press(panel, "flash") == f"It failed: {message}."
     panel.evaluate("device.faults = {}; device.plug(); 0")
+    assert press(panel, "flash").startswith("Flashed ")
+    check_flashed(panel, HP, [DETACH] if loader == "DfuDevice" else [])
+
+
+@pytest.mark.parametrize("loader", ["DfuDevice", "OpenMvLoader"])
+def test_a_cancelled_transfer_leaves_a_boot_loader_that_takes_the_next_one(panel, image, loader):
+    plug(panel, loader=loader, transferSize=64)
+    choose_board(panel, HP, image)
+    assert cancel(panel, "device.blocks > 1").startswith("Cancelled: the firmware on the board may")
+    assert panel.evaluate("[device.state, device.requests.at(-1)]") == [IDLE_STATE, ABORT]
+    assert panel.evaluate("[device.attached, document.getElementById('own-cancel').hidden]") == [
+        True,
+        True,
+    ]
+    assert press(panel, "flash").startswith("Flashed ")
+    check_flashed(panel, HP, [DETACH] if loader == "DfuDevice" else [])
+
+
+def test_waiting_for_the_boot_loader_can_be_cancelled(panel, image):
+    plug(panel, late=True)
+    choose_board(panel, HP, image)
+    said = f"{OWN_STATUS}.includes('then starts by itself')"
+    assert cancel(panel, said) == "Cancelled: nothing was written."
+    panel.evaluate("usb.plug()")
     assert press(panel, "flash").startswith("Flashed ")
     check_flashed(panel)
 
@@ -120,6 +203,33 @@ def test_a_wrong_image_is_not_sent(panel, tmp_path):
         choose_board(panel, HP, tmp_path / name)
         assert f"{name} was not sent: {message}" in press(panel, "flash")
     assert panel.evaluate("usb.asked") == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"firmware.bin": firmware(HP)[:-1] + b"?"},
+            "firmware.bin is not the file that was released",
+        ),
+        ({"firmware.elf": b"?"}, "firmware.elf is not the file that was released"),
+        ({"firmware.elf": None}, "firmware.elf is not the file that was released"),
+        ({"board.json": b"[]"}, "is not a board's archive of a release"),
+        ({"board.json": b'{"board": "OPENMV_AE3-M55_HP", "files": {"x": 1}}'}, "is not a board's"),
+        ({"board.json": b"{"}, "is not a board's archive of a release"),
+    ],
+    ids=str,
+)
+def test_an_archive_that_was_changed_is_not_sent(panel, tmp_path, change, message):
+    made = pack(
+        boards.load("OPENMV_AE3-M55_HP"), {"firmware.bin": firmware(HP), "firmware.elf": b"\x7fELF"}
+    )
+    made = {name: data for name, data in (made | change).items() if data is not None}
+    plug(panel)
+    choose_board(panel, HP, zipped(tmp_path / "r.zip", made))
+    said = press(panel, "flash")
+    assert said.startswith("It failed: r.zip ") and message in said
+    assert panel.evaluate("[usb.asked, device.blocks]") == [0, 0]
 
 
 def test_a_browser_without_usb_says_what_to_do(panel, image):
