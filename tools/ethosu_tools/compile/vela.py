@@ -288,7 +288,7 @@ def _absolute(word: str) -> str:
     """Make an option's path absolute, because Vela looks for FOLDER/FILE among its own files."""
     option, equals, value = word.rpartition("=")
     path = Path(value)
-    is_own = value == targets.CONFIG_FILE or "/" not in value
+    is_own = value in (targets.CONFIG_FILE, path.name)
     return word if is_own or not path.is_file() else f"{option}{equals}{path.absolute()}"
 
 
