@@ -2,10 +2,14 @@
 """Python loads this first: the tools then see another system than Linux, which lacks what only
 Linux, or only POSIX, has. Python's own modules and other packages see this one.
 
-What Windows has in another way stays: processes, and the pipes between them.
+What Windows has in another way stays: processes, and the pipes between them. ABSENT_PACKAGES names
+packages that the tools lack, too.
 """
 
 import builtins
+import importlib.metadata
+import importlib.util
+import os
 import sys
 import types
 
@@ -44,6 +48,22 @@ _modules = {
 }
 
 
+class _Finder:
+    """Finds none of these modules, for all that imports them."""
+
+    absent = frozenset(os.environ.get("ABSENT_PACKAGES", "").split())
+
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in self.absent:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def _version(package, real=importlib.metadata.version):
+    if package.replace("-", "_").replace("ethos_u_vela", "ethosu") in _Finder.absent:
+        raise importlib.metadata.PackageNotFoundError(package)
+    return real(package)
+
+
 def _restricted(name, globals=None, *rest, **named):
     if (globals or {}).get("__name__", "").startswith("ethosu_tools") and not (rest[1:] or (0,))[0]:
         if name in _MODULES:
@@ -54,3 +74,5 @@ def _restricted(name, globals=None, *rest, **named):
 
 
 builtins.__import__ = _restricted
+sys.meta_path.insert(0, _Finder())
+importlib.metadata.version = _version
