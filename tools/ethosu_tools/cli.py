@@ -50,10 +50,6 @@ def discover() -> dict[str, str]:
     return summaries
 
 
-# Modules of Python that not every system has.
-_OF_POSIX = ("fcntl", "pty", "resource", "termios", "tty")
-
-
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise errors.UsageError(f"{message}; `{self.prog} --help` lists the options")
@@ -153,7 +149,7 @@ def _interrupt_once(*_: object) -> None:
 
 def _ignore_interrupts() -> None:
     """Ignore Ctrl-C; it is blocked meanwhile, because Python reports a signal that arrives here."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
+    if sys.platform == "win32":
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         return
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
@@ -188,10 +184,12 @@ def _run(argv: list[str]) -> int:
         return int(data.get("exit_code", 0))
     except errors.ToolError as error:
         return _failed(ui, error, str(error), error.exit_code)
-    except ImportError as error:
-        if error.name not in _OF_POSIX:
+    except ModuleNotFoundError as error:
+        from .base import other_python  # slow to load
+
+        if (missing := other_python.distribution(error.name)) is None:
             raise
-        text = f"`ethosu {chosen}` does this on Linux only: Python has no {error.name} here"
+        text = f"the Python package {missing}, which this needs, is not installed"
         return _failed(ui, error, text, errors.SetupError.exit_code)
     except KeyboardInterrupt as error:
         return _failed(ui, error, "stopped", 130)

@@ -14,6 +14,7 @@
 """
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,6 +58,15 @@ class SetupError(ToolError):
     """A program, library or build product is missing; the text explains how to get it."""
 
     exit_code = 4
+
+
+class NotHereError(SetupError):
+    """Something works on Linux only, and this is another system."""
+
+    def __init__(self, what: str) -> None:
+        """`what` needs Linux."""
+        here = {"win32": "Windows", "darwin": "macOS"}.get(sys.platform, sys.platform)
+        super().__init__(f"{what} needs Linux, and this is {here}")
 
 
 class BoardError(ToolError):

@@ -17,13 +17,14 @@ LARGEST = 1 << 30
 # Methods that zipfile unpacks in pieces; with others, it unpacks a whole file of any size at once.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 1
+_NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)  # Windows has no pipes in folders
 
 
 def read_whole(path: Path) -> bytes:
     """Read a file; InputError if it is too large, or not a regular file, such as a pipe."""
     try:
         # A plain open() would block on a pipe without a writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
         try:
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode):

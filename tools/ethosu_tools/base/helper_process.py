@@ -19,13 +19,13 @@ import threading
 import weakref
 from collections.abc import Callable
 from multiprocessing import connection
-from multiprocessing.connection import Connection, Pipe, wait
-from typing import IO, Any, ClassVar, Self
+from multiprocessing.connection import Pipe, wait
+from typing import Any, ClassVar, Self
 
-try:
-    from resource import RLIM_INFINITY, RLIMIT_AS, prlimit
-except ImportError:  # only Linux limits the memory of another process
-    prlimit = None  # type: ignore[assignment]
+if sys.platform == "win32":
+    Connection = connection.PipeConnection
+else:
+    Connection = connection.Connection
 
 _shared: dict[type, HelperProcess] = {}
 
@@ -41,7 +41,7 @@ def memory_limit() -> int:
     with contextlib.suppress(KeyError, ValueError, OverflowError):
         if (limit := int(float(os.environ[MEMORY]) * 2**30)) > 0:
             return limit
-    if not hasattr(os, "sysconf"):
+    if sys.platform == "win32":
         return 8 << 30
     half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     return min(max(half, 2 << 30), 8 << 30)
@@ -49,13 +49,15 @@ def memory_limit() -> int:
 
 def limit_memory(process: int) -> None:
     """Let an allocation beyond the limit fail in a process that has just been started."""
-    if prlimit is None:
+    if sys.platform != "linux":
         return
+    import resource  # Windows has none
+
     limit = memory_limit()
     with contextlib.suppress(ProcessLookupError):  # it has ended
-        _, most = prlimit(process, RLIMIT_AS)
-        if most == RLIM_INFINITY or limit < most:
-            prlimit(process, RLIMIT_AS, (limit, most))
+        _, most = resource.prlimit(process, resource.RLIMIT_AS)
+        if most == resource.RLIM_INFINITY or limit < most:
+            resource.prlimit(process, resource.RLIMIT_AS, (limit, most))
 
 
 def lack_of_memory(text: str) -> str:
@@ -80,7 +82,7 @@ class HelperProcess:
         self._line, theirs = Pipe()
         with theirs:
             # A process in a session of its own does not receive Ctrl-C.
-            self._process = subprocess.Popen(
+            self._process: subprocess.Popen[bytes] = subprocess.Popen(
                 [sys.executable, "-P", "-m", self.MODULE, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
@@ -145,7 +147,7 @@ def _inheriting(line: Connection[Any, Any]) -> dict[str, Any]:
 
 def _ended(process: subprocess.Popen[bytes], within_s: float = 0) -> bool:
     """Whether a process ends in time; it is not reaped, so `_stop` signals no reused number."""
-    if not hasattr(os, "pidfd_open"):  # then it is reaped, and Popen remembers it
+    if sys.platform != "linux":  # then it is reaped, and Popen remembers it
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(within_s)
         return process.returncode is not None
@@ -160,14 +162,14 @@ def _ended(process: subprocess.Popen[bytes], within_s: float = 0) -> bool:
 
 
 def _stop(
-    process: subprocess.Popen[bytes], parent: int, line: Connection[Any, Any], log: IO[bytes]
+    process: subprocess.Popen[bytes], parent: int, line: Connection[Any, Any], log: Any
 ) -> None:
     line.close()
     log.close()
     if parent != os.getpid():
         return  # a forked process only has copies of the files
     # This kills the processes that the helper has started, too.
-    if hasattr(os, "killpg") and process.returncode is None:
+    if sys.platform != "win32" and process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     end(process)
@@ -189,8 +191,6 @@ def end(process: subprocess.Popen[Any]) -> None:
 
 def requests() -> Connection[Any, Any]:
     """Return the helper's end of the connection; called in the helper."""
-    if sys.platform == "win32":
-        return connection.PipeConnection(int(sys.argv[1]))
     return Connection(int(sys.argv[1]))
 
 

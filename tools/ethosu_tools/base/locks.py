@@ -29,9 +29,12 @@ from .closeable import Closeable
 from .errors import BoardLinkError, SetupError
 
 try:
-    import fcntl
+    import fcntl as _fcntl
 except ImportError:  # Windows opens a port once only, for one process: no lock file is needed
-    fcntl = None  # type: ignore[assignment]
+    fcntl: Any = None
+else:
+    fcntl = _fcntl
+_posix: Any = os
 
 VARIABLE = "ETHOSU_LOCKS"
 # Last line of a lock file whose holder has acquired a place of an add-on and will release it.
@@ -125,7 +128,7 @@ class Lock(Closeable):
             self._place = place
             if place.by_us and self._file is not None:
                 with _naming(self._path, "written"):
-                    os.pwrite(self._file, _ACQUIRED, os.fstat(self._file).st_size)
+                    _posix.pwrite(self._file, _ACQUIRED, os.fstat(self._file).st_size)
             self._line = Lock(place.port, port)
         except BaseException:
             self.close()
@@ -136,7 +139,7 @@ class Lock(Closeable):
             file = _open(self._path)
             try:
                 if not _try_lock(file, self._path):
-                    holder = os.pread(file, 500, 0).decode(errors="replace")
+                    holder = _posix.pread(file, 500, 0).decode(errors="replace")
                     raise LockedError(name, holder)
                 if _is_at(self._path, file):  # else the last holder has just removed the file
                     self._begin(file)
@@ -151,9 +154,9 @@ class Lock(Closeable):
         """Name this process in the locked file."""
         try:
             with _naming(self._path, "written"):
-                self._is_stale = _ACQUIRED in os.pread(file, 500, 0)
+                self._is_stale = _ACQUIRED in _posix.pread(file, 500, 0)
                 os.ftruncate(file, 0)
-                os.pwrite(file, _this_process().encode(), 0)
+                _posix.pwrite(file, _this_process().encode(), 0)
         except SetupError:
             _remove(self._path, file)
             raise
@@ -229,8 +232,8 @@ def _network_name(url: str) -> str:
 def not_a_port(name: str) -> BoardLinkError:
     """The error for text that names no port."""
     return BoardLinkError(
-        f"{name} is not a port: expected a device such as /dev/ttyACM0, socket://HOST:PORT or "
-        "rfc2217://HOST:PORT"
+        f"{name} is not a port: expected a device such as /dev/ttyACM0 or COM3, "
+        "socket://HOST:PORT or rfc2217://HOST:PORT"
     )
 
 
@@ -257,7 +260,7 @@ def _folder() -> Path:
 
 def _own_folder() -> Path:
     """Folder of this user, in the system's session folder if there is one, else in /tmp."""
-    user = os.getuid()
+    user = _posix.getuid()
     session = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}")
     if _is_private(session):
         folder = session / "ethosu-locks"
@@ -279,17 +282,21 @@ def _is_private(folder: Path) -> bool:
         state = folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o022
+    return (
+        stat.S_ISDIR(state.st_mode)
+        and state.st_uid == _posix.getuid()
+        and not state.st_mode & 0o022
+    )
 
 
 def _open(path: Path) -> int:
-    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    flags = os.O_RDWR | _posix.O_CLOEXEC | _posix.O_NOFOLLOW | _posix.O_NONBLOCK
     with _naming(path, "opened"):
         with contextlib.suppress(FileNotFoundError):  # other users' files in a shared folder
             return _checked(os.open(path, flags), path)
         file = _checked(os.open(path, flags | os.O_CREAT, 0o666), path)
         with contextlib.suppress(OSError):
-            os.fchmod(file, 0o666)
+            _posix.fchmod(file, 0o666)
         return file
 
 

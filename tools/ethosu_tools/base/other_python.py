@@ -8,7 +8,6 @@ creates an environment for each.
 
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -49,26 +48,40 @@ _KITS = {
 }
 
 
+# Packages whose modules have other names.
+_MODULES = {"ai_edge_litert": "ai-edge-litert", "ethosu": "ethos-u-vela", "serial": "pyserial"}
+
+
+def distribution(module: str | None) -> str | None:
+    """The package of these tools' requirements with a module that cannot be imported, or None."""
+    from importlib import metadata  # slow to load
+
+    from packaging import requirements
+
+    name = (module or "").partition(".")[0]
+    name = _MODULES.get(name, name)
+    lines = map(requirements.Requirement, metadata.requires("ethosu-tools") or ())
+    return next((f"{each.name}{each.specifier}" for each in lines if each.name == name), None)
+
+
 def kits() -> dict[str, Kit]:
     """All kits, with those of add-ons."""
     return dict(sorted((_KITS | addons.every("kit")).items()))
 
 
 def pins(extra: str) -> list[str]:
-    """The packages of an extra for this version of Python, with their releases."""
+    """The packages of an extra for this Python and system, with their releases."""
     from importlib import metadata  # slow to load
 
-    lines = (line.partition(";") for line in metadata.requires("ethosu-tools") or ())
-    pattern = re.compile(rf"extra == ['\"]{extra}['\"]")
+    from packaging import requirements
+
+    lines = map(requirements.Requirement, metadata.requires("ethosu-tools") or ())
+    of_extra = [each for each in lines if each.marker and not each.marker.evaluate({"extra": ""})]
     return [
-        name.strip() for name, _, marker in lines if pattern.search(marker) and _is_mine(marker)
+        f"{each.name}{each.specifier}"
+        for each in of_extra
+        if each.marker and each.marker.evaluate({"extra": extra})
     ]
-
-
-def _is_mine(marker: str) -> bool:
-    """Whether a marker of pyproject.toml holds for this version of Python."""
-    bounds = re.findall(r"python_version (<|>=) ['\"]3\.(\d+)['\"]", marker)
-    return all((sys.version_info < (3, int(minor))) == (sign == "<") for sign, minor in bounds)
 
 
 def install(extra: str) -> str:
@@ -83,7 +96,7 @@ def environment(extra: str) -> str | None:
         ready = (folder / _MARK).read_text().split("\n") == pins(extra)
     except OSError:
         return None
-    return str(folder / "bin/python") if ready else None
+    return _python(folder) if ready else None
 
 
 def create(extra: str, options: Sequence[str], ui: Ui) -> str:
@@ -91,7 +104,7 @@ def create(extra: str, options: Sequence[str], ui: Ui) -> str:
     folder, kit, python = paths.environment(extra), kits()[extra], environment(extra)
     if python:
         return python
-    python = str(folder / "bin/python")
+    python = _python(folder)
     ui.note_long(f"installing {kit.title} in {folder}; this can take 20 minutes")
     shutil.rmtree(folder, ignore_errors=True)  # other releases, or incomplete
     _show([sys.executable, "-m", "venv", str(folder)], ui)
@@ -100,6 +113,10 @@ def create(extra: str, options: Sequence[str], ui: Ui) -> str:
     require(python, kit.probe, kit.title, extra)
     mark(extra)
     return python
+
+
+def _python(folder: Path) -> str:
+    return str(folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python"))
 
 
 def mark(extra: str) -> None:

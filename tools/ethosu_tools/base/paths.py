@@ -6,10 +6,11 @@ it), so the rest of the tools need not distinguish the two.
 """
 
 import os
+import sys
 from pathlib import Path
 
 from . import addons
-from .errors import SetupError
+from .errors import NotHereError, SetupError
 
 # Tree of an installed package; missing in the source tree.
 _BUNDLED = Path(__file__).parents[1] / "tree"
@@ -93,6 +94,8 @@ def library_binding() -> Path:
 
 def qemu_plugin() -> Path:
     """Plugin that gives QEMU an NPU."""
+    if sys.platform != "linux":
+        raise NotHereError("an emulated board")
     return built(root() / "build/qemu_plugin/libethosu_qemu.so", "plugin", "build")
 
 

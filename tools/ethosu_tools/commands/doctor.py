@@ -215,7 +215,8 @@ def _package(name: str, extra: str) -> str:
 def _program(name: str, package: str) -> str:
     path = shutil.which(name)
     if path is None:
-        raise SetupError(f"not installed: sudo apt install {package}")
+        apt = "sudo apt " if sys.platform == "linux" else ""
+        raise SetupError(f"not installed: {apt}install {package}")
     return path
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.errors import SetupError
 from ..model import Graph, ModelFile, Operator, Tensor
 from ..model.tflite.cut import Whole
 from . import vela_defects
@@ -260,7 +261,10 @@ def warnings(source: ModelFile, made: ModelFile) -> list[str]:
     found = vela_defects.warnings(source, made)
     if source.is_program or not made.description.npu:
         return found
-    rows = known(source, made.description.npu, made.vela_version or "")
+    try:
+        rows = known(source, made.description.npu, made.vela_version or "")
+    except SetupError as error:
+        return [*found, f"defects of Vela that this model may show are not known: {error}"]
     return found + [
         f"a defect of Vela that this model may show: `{row.name}`: {row.text}"
         for row in rows

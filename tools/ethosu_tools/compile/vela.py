@@ -180,12 +180,12 @@ def _check_sizes(source: ModelFile) -> None:
 
     A signature of a missing subgraph is rejected, too, because Vela would drop it silently.
     """
-    from ..model.tflite.writer import schema  # slow to load
+    from ethosu.vela.tflite.Model import Model as Stored  # slow to load
 
     _ = source.signatures
     graphs = source.graphs
     with reading(source):
-        root = schema.Model.GetRootAs(source.data)
+        root = Stored.GetRootAs(source.data)
         for number, graph in enumerate(graphs):
             stored = root.Subgraphs(number)
             for index, tensor in enumerate(graph.tensors):
@@ -288,7 +288,7 @@ def _absolute(word: str) -> str:
     """Make an option's path absolute, because Vela looks for FOLDER/FILE among its own files."""
     option, equals, value = word.rpartition("=")
     path = Path(value)
-    is_own = value == targets.CONFIG_FILE or "/" not in value
+    is_own = value in (targets.CONFIG_FILE, path.name)
     return word if is_own or not path.is_file() else f"{option}{equals}{path.absolute()}"
 
 

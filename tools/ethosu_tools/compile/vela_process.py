@@ -16,13 +16,13 @@ import sys
 import tempfile
 import traceback
 from functools import partial
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from typing import Any, NamedTuple, NoReturn
 
-from ..base.helper_process import HelperProcess, requests, serve
+from ..base.helper_process import Connection, HelperProcess, requests, serve
 
 # Elsewhere each compilation loads Vela.
-FORKS = hasattr(os, "fork") and hasattr(os, "pidfd_open")
+FORKS = sys.platform == "linux"
 
 
 class Answer(NamedTuple):
@@ -63,6 +63,8 @@ def _run_alone(options: list[str], timeout_s: float) -> Answer:
 def _respond(
     line: Connection[Any, Any], request: tuple[str | None, list[str]]
 ) -> tuple[int, str, str]:
+    if sys.platform != "linux":
+        raise NotImplementedError
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if child == 0:

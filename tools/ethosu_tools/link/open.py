@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Loads a compiled model where it is to run: in this process, on an emulated board or a port."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,7 @@ def open_runner(
     if maker := addons.load("runner", where):
         opened = maker(file, npu)
         return opened
-    if "/" not in where and ":" not in where:
+    if not re.search(r"[/:]|^COM\d+$", where, re.IGNORECASE):
         raise UsageError(
             f"cannot run on {where!r}: expected {', '.join(places())} or a port like /dev/ttyACM0"
         )

@@ -29,13 +29,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import SetupError
-
-try:
-    from .tflite.writer import Graph, write
-except SetupError as error:
-    if __name__ != "__main__":
-        raise
-    raise SystemExit(f"make_model: {error}") from None
+from .tflite.writer import Graph, write
 
 INT8_RMS = 73.3  # root mean square of numbers spread evenly over -127 … 127
 SPREAD = 3.0  # a layer's 8 bits cover this many standard deviations
@@ -354,4 +348,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except SetupError as error:
+        raise SystemExit(f"make_model: {error}") from None

@@ -2,7 +2,7 @@
 #
 # How to build for WebAssembly, with Debian's emscripten; included by firmware/Makefile.
 #
-# Output: ethosu.wasm
+# Output: ethosu.wasm, and the same for wasmtime, wasmtime.wasm
 
 ifeq ($(shell command -v emcc),)
 $(error emcc is missing: apt-get install emscripten)
@@ -17,7 +17,7 @@ export NODE_PATH = /usr/share/nodejs
 CORE_SRC =
 # No SD card: what a visitor does not need is not sent.
 MICROPY_VFS_FAT = 0
-CORE_OUTPUT = $(OUT)/ethosu.wasm
+CORE_OUTPUT = $(OUT)/ethosu.wasm $(OUT)/wasmtime.wasm
 
 # An exception of Python unwinds as one of WebAssembly: without a call into JavaScript.
 WASM_FLAGS = -msimd128 -s SUPPORT_LONGJMP=wasm
@@ -37,8 +37,9 @@ SIM_SRC = $(filter-out tools/npu_sim/fuzz/%,$(patsubst $(ROOT)/%,%,$(wildcard $(
 CORE_LIB_SRC = $(SIM_SRC) tools/sim_host/npu.c
 CORE_OBJ = $(OUT)/memory.o
 
-WASM_OPT_FLAGS = $(addprefix --enable-,simd exception-handling bulk-memory sign-ext mutable-globals \
-	nontrapping-float-to-int) --spill-pointers -O2 --strip-debug --strip-producers
+WASM_FEATURES = $(addprefix --enable-,simd exception-handling bulk-memory sign-ext mutable-globals \
+	nontrapping-float-to-int)
+WASM_OPT_FLAGS = $(WASM_FEATURES) --spill-pointers -O2 --strip-debug --strip-producers
 
 LDFLAGS = $(WASM_FLAGS) -O2 --profiling-funcs -s STANDALONE_WASM -s INITIAL_MEMORY=134217728 --no-entry \
 	-s ERROR_ON_UNDEFINED_SYMBOLS=0 -s WARN_ON_UNDEFINED_SYMBOLS=0 \
@@ -54,6 +55,11 @@ $(OUT)/linked.wasm: $$(OBJ) $$(CORE_OBJ) $$(OBJ_LIST)
 $(OUT)/ethosu.wasm: $(OUT)/linked.wasm $(WASM_OPT)
 	$(ECHO) "WASM-OPT $@"
 	$(Q)$(WASM_OPT) $(WASM_OPT_FLAGS) $< -o $@
+
+# wasmtime knows the exceptions of the standard only, and older browsers only those that LLVM writes.
+$(OUT)/wasmtime.wasm: $(OUT)/ethosu.wasm
+	$(ECHO) "WASM-OPT $@"
+	$(Q)$(WASM_OPT) $(WASM_FEATURES) --enable-reference-types --translate-to-exnref $< -o $@
 
 $(OUT)/memory.o: $(BOARD_DIR)/memory.S $(BOARD_CORE)
 	$(Q)mkdir -p $(@D)

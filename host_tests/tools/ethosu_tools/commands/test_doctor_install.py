@@ -10,6 +10,7 @@ from importlib import metadata
 import pytest
 from ethosu_tools.base import other_python
 from ethosu_tools.sim import litert
+from packaging import markers
 
 from host_tests.kit.stand_ins import program
 
@@ -77,10 +78,24 @@ def test_models_are_not_made_without_litert(tmp_path):
     assert f"run: pip install ai-edge-litert=={litert.installed()}" in done.stderr
 
 
-@pytest.mark.parametrize(("version", "release"), [((3, 12), "1.2.0"), ((3, 13), "2.3.0")])
-def test_a_package_is_named_in_the_release_for_this_python(monkeypatch, version, release):
-    lines = [f"one==1.2.0; python_version < '3.13' and extra == '{extra}'" for extra in "ab"]
-    lines += ['one==2.3.0; python_version >= "3.13" and extra == "a"', "two==1; extra == 'a'"]
+@pytest.mark.parametrize(
+    ("version", "system", "release"),
+    [
+        ("3.12", "linux", "1.2.0"),
+        ("3.13", "linux", "2.3.0"),
+        ("3.12", "win32", "2.3.0"),
+        ("3.13", "darwin", "2.3.0"),
+    ],
+)
+def test_a_package_is_named_in_the_release_for_this_python(monkeypatch, version, system, release):
+    early, late = (
+        "python_version < '3.13' and sys_platform != 'win32'",
+        "python_version >= '3.13' or sys_platform == 'win32'",
+    )
+    lines = [f"one==1.2.0; ({early}) and extra == '{extra}'" for extra in "ab"]
+    lines += [f"one==2.3.0; ({late}) and extra == 'a'", "two==1; extra == 'a'", "three==1"]
+    lines += ["four==1; sys_platform == 'absent'"]
+    here = markers.default_environment() | {"python_version": version, "sys_platform": system}
+    monkeypatch.setattr(markers, "default_environment", lambda: here)
     monkeypatch.setattr(metadata, "requires", lambda _: lines)
-    monkeypatch.setattr(sys, "version_info", version)
     assert other_python.install("a") == f"pip install one=={release} two==1"

@@ -210,7 +210,10 @@ def test_damaged_answer_is_refused(fake, monkeypatch):
     [
         ("/dev/no_such_port", "cannot be opened: No such file or directory"),
         ("socket://127.0.0.1:1", "cannot be opened: Connection refused"),
-        ("tcp://127.0.0.1:1", "is not a port: expected a device such as /dev/ttyACM0, socket://"),
+        (
+            "tcp://127.0.0.1:1",
+            "is not a port: expected a device such as /dev/ttyACM0 or COM3, socket://",
+        ),
     ],
 )
 def test_port_that_cannot_be_opened_is_named_with_the_reason(port, reason):

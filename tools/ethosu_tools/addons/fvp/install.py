@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ...base.errors import InputError
+from ...base.errors import InputError, NotHereError
 from ...base.ui import Ui
 from .models import MODELS
 
@@ -36,6 +36,8 @@ def _folder(text: str) -> Path:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Write a program for each model."""
+    if sys.platform != "linux":
+        raise NotHereError("an emulated board")
     folder: Path = args.folder.absolute()
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file, expected a folder")

@@ -5,6 +5,7 @@ The library is modules/ethosu/accel: see ethosu_accel.h.
 """
 
 import os
+import sys
 from collections.abc import Callable
 from ctypes.util import find_library
 from functools import partial
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base import library, paths
-from ...base.errors import BoardError, InputError, SetupError
+from ...base.errors import BoardError, InputError, NotHereError, SetupError
 from ...base.library import ffi
 from ...model import ModelFile
 from ...sim.native import NativeModel
@@ -26,6 +27,7 @@ def library_file() -> Path:
 
     Otherwise the one in the tree, or else the installed one.
     """
+    _check_system()
     default = paths.root() / "build/accel/libethosu_accel.so"
     chosen = Path(os.environ.get("ETHOSU_ACCEL_LIBRARY", default))
     installed = None if chosen.is_file() else find_library("ethosu_accel")
@@ -39,12 +41,18 @@ def load() -> Any:
 
 def devices() -> list[Path]:
     """List the device files of this machine's NPUs; SetupError if there are none."""
+    _check_system()
     found = sorted(FOLDER.glob("accel*"))
     if not found:
         raise SetupError(
             f"no {FOLDER}/accel*: Linux has found no NPU here, or has no driver for it"
         )
     return found
+
+
+def _check_system() -> None:
+    if sys.platform != "linux":
+        raise NotHereError("an NPU of this computer")
 
 
 class AccelModel(NativeModel):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A board that runs as a WebAssembly instance in node."""
+"""A board that runs as a WebAssembly instance in node or wasmtime."""
 
 OFFERS = {
-    "place": {"web": "the board of `make web` in node"},
+    "place": {"web": "the board of `make web` in node or wasmtime"},
     "runner": {"web": "runner:WebRunner"},
     "command": {"web": "command"},
+    "wheel files": {"web": "build/firmware/WEB/wasmtime.wasm"},
 }

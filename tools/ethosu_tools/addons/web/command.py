@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu web`: start the WebAssembly board in node."""
+"""`ethosu web`: start the WebAssembly board in node or wasmtime."""
 
 import argparse
 import signal
@@ -15,8 +15,9 @@ from ...model import romfs
 from .board import WebBoard
 
 EPILOG = """\
-The same board as in the page of `make web`, with its console on a pseudo-terminal. It runs until
-Ctrl-C. Meanwhile, in another terminal:
+The same board as in the page of `make web`, with its console on a pseudo-terminal, or, where node
+or pseudo-terminals are missing, on a TCP port of this computer (socket://127.0.0.1:PORT). It runs
+until Ctrl-C. Meanwhile, in another terminal:
 
     mpremote connect PORT repl            open its prompt
     ethosu run model_vela.tflite --on PORT --input in.npz --output out.npz

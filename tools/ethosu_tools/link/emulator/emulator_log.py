@@ -3,9 +3,11 @@
 
 import os
 import select
+import sys
 import threading
 
 from ...base.closeable import Closeable
+from ...base.errors import NotHereError
 
 # Numbers of bytes kept from the beginning and from the end.
 KEPT = 1 << 20
@@ -58,6 +60,8 @@ class EmulatorLog(Closeable):
     """A pipe whose content is kept as an `Excerpt`, so that no writer waits for long."""
 
     def __init__(self) -> None:
+        if sys.platform != "linux":
+            raise NotHereError("an emulated board")
         self._read, self._write = os.pipe()
         os.set_blocking(self._read, False)
         self._kept, self._lock = Excerpt(), threading.Lock()
@@ -96,6 +100,8 @@ class EmulatorLog(Closeable):
 
     def _follow(self) -> None:
         """Read until all writing ends are closed."""
+        if sys.platform != "linux":
+            return
         ready = select.poll()  # select() takes no descriptor above 1023
         ready.register(self._read, select.POLLIN)
         while self._has_reader:

@@ -3,10 +3,10 @@
 
 import contextlib
 import os
-import resource
 import select
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from ...base import helper_process
 from ...base.deadline import STEP_S, Deadline
+from ...base.errors import NotHereError
 from . import qemu
 from .emulator_log import EmulatorLog, Excerpt
 
@@ -113,6 +114,10 @@ def run(
     The first stream is its stdout; `command` gets the paths at which QEMU opens the others.
     QEMU inherits `files`. With `in_order`, QEMU ends by itself, to write memory to files first.
     """
+    if sys.platform != "linux":
+        raise NotHereError("an emulated board")
+    import resource  # only POSIX has it
+
     began, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     with contextlib.ExitStack() as resources:
         log = resources.enter_context(EmulatorLog())

@@ -13,6 +13,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import weakref
 from collections.abc import Sequence
@@ -22,7 +23,14 @@ from typing import Any, NamedTuple
 from ...base import helper_process, paths
 from ...base.closeable import Closeable
 from ...base.deadline import Deadline, is_stopped
-from ...base.errors import BoardError, InputError, NoEmulatorError, SetupError, ToolError
+from ...base.errors import (
+    BoardError,
+    InputError,
+    NoEmulatorError,
+    NotHereError,
+    SetupError,
+    ToolError,
+)
 from ...base.files import read_whole
 from ...boards import targets
 from ...boards.facts import BoardFacts, Span
@@ -61,8 +69,8 @@ _LOGGED, _OWN_ITEM = ("guest_errors", "invalid_mem"), (10, 0)
 # QEMU's own machine reads vectors at address 0 before the image is loaded.
 _RESET = re.compile(r"(?:Invalid read at addr 0x[04], size 4, region '\(null\)'.*\n){2}")
 _PR_SET_PDEATHSIG = 1
-# The C library is loaded here, since little is allowed between fork and exec; Windows has none.
-_LIBC = ctypes.CDLL(None) if os.name == "posix" else None
+# The C library is loaded here, since little is allowed between fork and exec.
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def check_elf(image: Path) -> Path:
@@ -182,12 +190,12 @@ class Machine(Closeable):
 
     def rest(self) -> None:
         """Stop a repeatable board until `wake`: its clock uses a host CPU even while it waits."""
-        if self._repeatable and self.running():
+        if sys.platform == "linux" and self._repeatable and self.running():
             self.process.send_signal(signal.SIGSTOP)
 
     def wake(self) -> None:
         """Let the board run again after `rest`."""
-        if self._repeatable and self.running():
+        if sys.platform == "linux" and self._repeatable and self.running():
             self.process.send_signal(signal.SIGCONT)
 
     def _is_ending(self) -> bool:
@@ -303,6 +311,8 @@ def find_qemu(program: str = _QEMU) -> str:
 
     ETHOSU_QEMU overrides the program for the boards, but not others.
     """
+    if sys.platform != "linux":
+        raise NotHereError("an emulated board")
     program = os.environ.get("ETHOSU_QEMU", _QEMU) if program == _QEMU else program
     qemu = shutil.which(program)
     if qemu is None:
@@ -395,6 +405,8 @@ def start(command: Sequence[str], **settings: Any) -> subprocess.Popen[bytes]:
 
 def die_with_parent(parent: int) -> None:
     """Have the kernel end this process whenever its parent ends."""
+    if sys.platform != "linux":
+        return
     if _LIBC:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # the parent ended before the request

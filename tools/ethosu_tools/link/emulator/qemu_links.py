@@ -6,11 +6,12 @@ import json
 import mmap
 import os
 import socket
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from ...base.deadline import Deadline
-from ...base.errors import BoardError
+from ...base.errors import BoardError, NotHereError
 from ...boards.facts import Span
 
 _POLL_S = 0.05
@@ -21,6 +22,8 @@ class GuestMemory:
 
     def __init__(self, memories: Mapping[str, Span]) -> None:
         """Make a memory file for each memory, with the plugin's name."""
+        if sys.platform != "linux":
+            raise NotHereError("an emulated board")
         self._spans = memories
         self.files: dict[str, int] = {}
         self._maps: dict[str, mmap.mmap] = {}

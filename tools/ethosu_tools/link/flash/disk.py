@@ -11,6 +11,7 @@ import os
 import platform
 import re
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -150,7 +151,7 @@ def _check(target: Path, data: bytes, refused: Path) -> str:
 
     def read() -> bytes:
         with target.open("rb") as file:
-            if hasattr(os, "posix_fadvise"):  # otherwise the page cache is read
+            if sys.platform == "linux":  # otherwise the page cache is read
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             return file.read(len(data) + 1)
 

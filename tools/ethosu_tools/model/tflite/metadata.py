@@ -15,6 +15,7 @@ from typing import Any
 
 import flatbuffers
 from flatbuffers import number_types
+from flatbuffers.table import Table
 
 from .. import TFLITE
 
@@ -26,6 +27,7 @@ _MODEL_VERSION, _MODEL_GRAPHS, _MODEL_BUFFERS, _MODEL_METADATA = 0, 2, 4, 6
 _GRAPH_TENSORS, _GRAPH_INPUTS, _GRAPH_OUTPUTS, _GRAPH_OPERATORS = 0, 1, 2, 3
 _TENSOR_BUFFER = 2
 _BUFFER_DATA = 0
+_METADATA_NAME, _METADATA_BUFFER = 0, 1
 # Fields that are numbers, by table; all others are offsets.
 _WORD, _BYTE = number_types.Uint32Flags, number_types.Uint8Flags
 _MODEL_NUMBERS = {_MODEL_VERSION: _WORD}
@@ -65,7 +67,7 @@ def set_graph(
 
     `order` is a permutation of operator numbers; the number of inputs and outputs is unchanged.
     """
-    table = _model(data).Subgraphs(0)._tab
+    table = _tables(_model(data), _MODEL_GRAPHS)[0]
     result = bytearray(data)
 
     def vector(field: int) -> int:
@@ -86,7 +88,7 @@ def set_graph(
 
 def swap_graphs(data: bytes, graph: int) -> bytes:
     """Exchange this subgraph and the first one; the file's length is unchanged."""
-    table = _model(data)._tab
+    table = _model(data)
     start = table.Vector(table.Offset(4 + 2 * _MODEL_GRAPHS))
     slots = [start, start + 4 * graph]
     targets = [slot + struct.unpack_from("<I", data, slot)[0] for slot in slots]
@@ -96,23 +98,40 @@ def swap_graphs(data: bytes, graph: int) -> bytes:
     return bytes(result)
 
 
-def _model(data: bytes) -> Any:
-    from ethosu.vela.tflite.Model import Model
-
-    return Model.GetRootAs(data, 0)
+def _model(data: bytes) -> Table:
+    return Table(data, *struct.unpack_from("<I", data))
 
 
-def _name(entry: Any) -> str:
-    return (entry.Name() or b"").decode(errors="replace")
+def _tables(table: Table, field: int) -> list[Table]:
+    """Return the tables of a vector of them."""
+    offset = table.Offset(4 + 2 * field)
+    if not offset:
+        return []
+    start = table.Vector(offset)
+    return [
+        Table(table.Bytes, table.Indirect(start + 4 * index))
+        for index in range(table.VectorLen(offset))
+    ]
+
+
+def _name(entry: Table) -> str:
+    offset = entry.Offset(4 + 2 * _METADATA_NAME)
+    name = entry.String(entry.Pos + offset) if offset else b""
+    return str(name.decode(errors="replace"))
+
+
+def _buffer_of(entry: Table) -> int:
+    offset = entry.Offset(4 + 2 * _METADATA_BUFFER)
+    return int(entry.Get(_WORD, entry.Pos + offset)) if offset else 0
 
 
 def _spans(data: bytes) -> dict[str, tuple[int, int]]:
     """Return offset and length of the contents of each metadata entry."""
     model = _model(data)
     spans = {}
-    for index in range(model.MetadataLength()):
-        entry = model.Metadata(index)
-        table = model.Buffers(entry.Buffer())._tab
+    buffers = _tables(model, _MODEL_BUFFERS)
+    for entry in _tables(model, _MODEL_METADATA):
+        table = buffers[_buffer_of(entry)]
         offset = table.Offset(4 + 2 * _BUFFER_DATA)
         if offset:
             spans[_name(entry)] = (table.Vector(offset), table.VectorLen(offset))
@@ -127,8 +146,6 @@ def _with_front(
     A builder fills its bytes from the end and counts offsets from there. The old file is therefore
     put at the end first, and its tables are addressed by their distance from it.
     """
-    from ethosu.vela.tflite import Metadata
-
     data += bytes(-len(data) % FILE_ALIGNMENT)
     old = _model(data)
     builder = flatbuffers.Builder(2 * len(data))
@@ -136,54 +153,51 @@ def _with_front(
     builder.Bytes[builder.head :] = data
     builder.minalign = FILE_ALIGNMENT
 
-    buffers = [len(data) - old.Buffers(i)._tab.Pos for i in range(old.BuffersLength())]
-    entries = [old.Metadata(i) for i in range(old.MetadataLength())]
-    metadata = [len(data) - each._tab.Pos for each in entries if _name(each) not in contents]
+    buffers = [len(data) - each.Pos for each in _tables(old, _MODEL_BUFFERS)]
+    entries = _tables(old, _MODEL_METADATA)
+    metadata = [len(data) - each.Pos for each in entries if _name(each) not in contents]
     for name, content in contents.items():
         label = builder.CreateString(name)
         buffers.append(_buffer(builder, content))
-        Metadata.Start(builder)
-        Metadata.AddName(builder, label)
-        Metadata.AddBuffer(builder, len(buffers) - 1)
-        metadata.append(Metadata.End(builder))
+        builder.StartObject(_METADATA_BUFFER + 1)
+        builder.PrependUOffsetTRelativeSlot(_METADATA_NAME, label, 0)
+        builder.PrependUint32Slot(_METADATA_BUFFER, len(buffers) - 1, 0)
+        metadata.append(builder.EndObject())
     graphs = {}
+    subgraphs = _tables(old, _MODEL_GRAPHS)
     for number in {graph for graph, _ in constants}:
         tensors = {}
         for tensor in (tensor for graph, tensor in constants if graph == number):
             buffers.append(_buffer(builder, constants[number, tensor]))
             tensors[tensor] = len(buffers) - 1
-        graphs[number] = _with_buffers(builder, old.Subgraphs(number), len(data), tensors)
+        graphs[number] = _with_buffers(builder, subgraphs[number], len(data), tensors)
     lists = {_MODEL_BUFFERS: _vector(builder, buffers), _MODEL_METADATA: _vector(builder, metadata)}
     if graphs:
-        subgraphs = [old.Subgraphs(i)._tab.Pos for i in range(old.SubgraphsLength())]
-        tables = [graphs.get(i, len(data) - at) for i, at in enumerate(subgraphs)]
+        tables = [graphs.get(i, len(data) - each.Pos) for i, each in enumerate(subgraphs)]
         lists[_MODEL_GRAPHS] = _vector(builder, tables)
-    builder.Finish(_table(builder, old._tab, len(data), _MODEL_NUMBERS, lists), TFLITE.mark)
+    builder.Finish(_table(builder, old, len(data), _MODEL_NUMBERS, lists), TFLITE.mark)
     return bytes(builder.Output())
 
 
 def _buffer(builder: Any, content: bytes) -> int:
-    from ethosu.vela.tflite import Buffer
-
     builder.Prep(CONTENT_ALIGNMENT, len(content))
     vector = builder.CreateByteVector(content)
-    Buffer.Start(builder)
-    Buffer.AddData(builder, vector)
-    return int(Buffer.End(builder))
+    builder.StartObject(_BUFFER_DATA + 1)
+    builder.PrependUOffsetTRelativeSlot(_BUFFER_DATA, vector, 0)
+    return int(builder.EndObject())
 
 
-def _with_buffers(builder: Any, graph: Any, size: int, buffers: Mapping[int, int]) -> int:
+def _with_buffers(builder: Any, graph: Table, size: int, buffers: Mapping[int, int]) -> int:
     """Copy a graph and give tensors other buffers, both by number."""
     tensors = []
-    for number in range(graph.TensorsLength()):
-        table = graph.Tensors(number)._tab
+    for number, table in enumerate(_tables(graph, _GRAPH_TENSORS)):
         if number in buffers:
             changes = {_TENSOR_BUFFER: buffers[number]}
             tensors.append(_table(builder, table, size, _TENSOR_NUMBERS, changes))
         else:
             tensors.append(size - table.Pos)
     changes = {_GRAPH_TENSORS: _vector(builder, tensors)}
-    return _table(builder, graph._tab, size, _GRAPH_NUMBERS, changes)
+    return _table(builder, graph, size, _GRAPH_NUMBERS, changes)
 
 
 def _vector(builder: Any, tables: Sequence[int]) -> int:
@@ -194,7 +208,7 @@ def _vector(builder: Any, tables: Sequence[int]) -> int:
 
 
 def _table(
-    builder: Any, old: Any, size: int, numbers: Mapping[int, Any], changes: Mapping[int, int]
+    builder: Any, old: Table, size: int, numbers: Mapping[int, Any], changes: Mapping[int, int]
 ) -> int:
     """Copy a table without these fields; `numbers` are the types of its scalar fields."""
     vtable = old.Pos - old.Get(number_types.SOffsetTFlags, old.Pos)

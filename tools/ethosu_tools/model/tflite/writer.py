@@ -18,13 +18,6 @@ from ...base import other_python
 from ...base.errors import SetupError
 from .. import TFLITE
 
-try:
-    from ai_edge_litert import schema_py_generated as schema
-except ImportError:
-    raise SetupError(
-        f"writing a model needs LiteRT's schema; run: {other_python.install('oracle')}"
-    ) from None
-
 __all__ = [
     "OPERATOR_VERSIONS",
     "Graph",
@@ -38,6 +31,22 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = 3
+
+
+class _Schema:
+    """LiteRT's classes, loaded on first use: most commands need none."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            from ai_edge_litert import schema_py_generated
+        except ImportError:
+            raise SetupError(
+                f"this needs LiteRT's schema of models; run: {other_python.install('oracle')}"
+            ) from None
+        return getattr(schema_py_generated, name)
+
+
+schema = _Schema()
 
 # The version of each operator that int8 tensors need (default 1).
 OPERATOR_VERSIONS = {

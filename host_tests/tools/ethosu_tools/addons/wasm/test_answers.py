@@ -148,19 +148,6 @@ def test_the_wheel_for_any_system_needs_nothing_else(repo, tmp_path):
     assert str(tmp_path) in found.stdout
 
 
-def test_a_command_of_linux_says_so_in_one_sentence(tmp_path):
-    run = subprocess.run(
-        [PROGRAM, "qemu"],
-        env=os.environ | {"PYTHONPATH": str(ABSENT)},
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 4
-    assert (
-        run.stderr == "ethosu: `ethosu qemu` does this on Linux only: Python has no resource here\n"
-    )
-
-
 def test_structures_are_laid_out_as_in_webassembly():
     ffi = FFI()
     ffi.cdef(
