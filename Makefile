@@ -28,11 +28,12 @@ LIBRARY_HEADERS := $(wildcard modules/ethosu/driver/include/*.h modules/ethosu/d
     modules/ethosu/runtime/include/*.h modules/ethosu/audio/*.h tools/npu_sim/*.h tools/sim_host/*.h)
 
 # Add-ons have goals of their own and add to lists: LIBRARY_HEADERS, DEBIAN_PACKAGES, ADD_TO_DOCS; LIBRARIES, goals
-# whose output is in the wheel; LIBRARIES_AARCH64, the same for another machine; WHEELS of a release as MACHINE:GOAL;
-# RELEASED, its archives as NAME:GOAL:FOLDER; DOWNLOADS, goals after which these need no network; and those of
-# host_tests/tests.mk.
+# whose output is in the wheel; LIBRARIES_AARCH64 and IN_ANY, the same for another machine and for any system; WHEELS of
+# a release as MACHINE:GOAL; RELEASED, its archives as NAME:GOAL:FOLDER; DOWNLOADS, goals after which these need no
+# network; and those of host_tests/tests.mk.
 LIBRARIES :=
 LIBRARIES_AARCH64 :=
+IN_ANY :=
 uname := $(shell uname -m)
 WHEELS := $(uname):wheel $(if $(filter-out aarch64,$(uname)),aarch64:wheel-aarch64)
 RELEASED :=
@@ -44,6 +45,8 @@ NIGHTLY :=
 KITS :=
 KIT_TESTS :=
 include modules/ethosu/listed.mk firmware/make/date.mk
+# $$(NAME) in prerequisites is what all have added to it.
+.SECONDEXPANSION:
 include $(wildcard modules/*/addon.mk modules/ethosu/*/addon.mk tools/*/addon.mk tools/ethosu_tools/addons/*/addon.mk)
 
 SHELL := /bin/bash
@@ -134,7 +137,6 @@ sim: $(STAMPS)/debian ## Build the simulator of the NPU
 # The tools' binding of the library, generated from its headers.
 LIBRARY_BINDING := $(BUILD)/library/ethosu_library.py
 
-.SECONDEXPANSION:
 library-binding: $(LIBRARY_BINDING)
 
 $(LIBRARY_BINDING): tools/setup/library_binding.py $(LIBRARY_HEADERS) $$(call listed,$(BUILD)/library/headers.list,$(LIBRARY_HEADERS)) | setup

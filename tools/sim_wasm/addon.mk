@@ -18,6 +18,6 @@ sim-wasm: setup $(STAMPS)/debian-wasm ## Build driver, runtime and simulator as 
 	@$(call counted,simulator as WebAssembly) -C tools/sim_wasm \
 	    $(call or_say,building the simulator as WebAssembly failed; see the output above.)
 
-wheel-any: sim-wasm board-images examples ## Build the wheel of the tools for macOS and Windows in build/wheel
+wheel-any: sim-wasm board-images examples $$(IN_ANY) ## Build the wheel of the tools for macOS and Windows in build/wheel
 	$(call say,wheel for any system)
 	@$(BIN)/python tools/setup/release/wheel.py $(BUILD)/wheel any

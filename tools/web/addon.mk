@@ -8,6 +8,7 @@ CHECKED += page
 SWEPT += web
 RELEASED += web:web:$(BUILD)/web
 DOWNLOADS += web-setup
+IN_ANY += web-board
 # If the page is built, its board is in the docs, and blocks of Python get a "Run" button.
 docs: export BOOK_LIVE = $(shell [ -e $(WEB_IMAGE) ] && echo true || echo false)
 ADD_TO_DOCS += [ ! -e $(WEB_IMAGE) ] || PYTHONPATH=. $(BIN)/python tools/web/install_live.py $(WEB_IMAGE) $(BUILD)/docs/live;
@@ -16,7 +17,11 @@ web-setup: setup $(STAMPS)/debian-web
 	$(call say,packages of the page)
 	@$(SUBMAKE) -C tools/web setup
 
-.PHONY: web web-setup page serve test-web
+web-board: setup $(STAMPS)/debian-web
+	$(call say,board of the page)
+	@$(call counted,board of the page) -C tools/web board
+
+.PHONY: web web-setup web-board page serve test-web
 $(STAMPS)/debian-web: tools/web/addon.mk tools/setup/debian.sh
 	$(call say,Debian packages for the page)
 ifeq ($(DEBIAN),yes)

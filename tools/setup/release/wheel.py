@@ -97,6 +97,7 @@ def fill(tree: Path, root: Path, machine: str | None = None) -> list[str]:
             absent.append(str(elf))
         copy_built(root / elf.with_suffix(".bin"), tree / elf.with_suffix(".bin"))
     more = addons.texts("files of the wheel for any system").values() if machine == ANY else ()
+    absent += [pattern for pattern in more if not any(root.glob(pattern))]
     for pattern in (*SOURCES, *more):
         for file in sorted(root.glob(pattern)):
             copy(file, tree / file.relative_to(root))

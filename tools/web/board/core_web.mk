@@ -60,6 +60,7 @@ $(OUT)/ethosu.wasm: $(OUT)/linked.wasm $(WASM_OPT)
 $(OUT)/wasmtime.wasm: $(OUT)/ethosu.wasm
 	$(ECHO) "WASM-OPT $@"
 	$(Q)$(WASM_OPT) $(WASM_FEATURES) --enable-reference-types --translate-to-exnref $< -o $@
+	$(Q)cp $(OUT)/firmware.map $(@:.wasm=.map)
 
 $(OUT)/memory.o: $(BOARD_DIR)/memory.S $(BOARD_CORE)
 	$(Q)mkdir -p $(@D)

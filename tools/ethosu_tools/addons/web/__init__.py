@@ -5,5 +5,5 @@ OFFERS = {
     "place": {"web": "the board of `make web` in node or wasmtime"},
     "runner": {"web": "runner:WebRunner"},
     "command": {"web": "command"},
-    "wheel files": {"web": "build/firmware/WEB/wasmtime.wasm"},
+    "files of the wheel for any system": {"web": "build/firmware/WEB/wasmtime.wasm"},
 }
