@@ -5,6 +5,7 @@ It uses mpremote's protocol. The port is locked while it is open (flock(2) on th
 pyserial does for mpremote), which keeps out other users of this computer.
 """
 
+import contextlib
 import errno
 import io
 import math
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 import serial
 from mpremote.transport import TransportError
 from mpremote.transport_serial import SerialTransport
+from serial.urlhandler import protocol_socket
 
 from ..base.deadline import Deadline
 from ..base.errors import BoardLinkError
@@ -59,6 +61,18 @@ class StepError(TransportError):  # type: ignore[misc]  # mpremote has no types
 
 class RestartedError(StepError):
     """The board restarted: its banner was followed by the prompt of a new interpreter."""
+
+
+_SOCKET_BYTES = 65536
+
+
+def _waiting(port: serial.Serial) -> int:
+    """Count the bytes that can be read at once: of `socket://`, pyserial knows no more than one."""
+    if isinstance(port, protocol_socket.Serial):
+        with contextlib.suppress(OSError):  # nothing is there, or nothing any more
+            return len(port._socket.recv(_SOCKET_BYTES, socket.MSG_PEEK))
+        return 0
+    return int(port.in_waiting)
 
 
 class Port:
@@ -289,7 +303,7 @@ class Port:
         """Receive available data, or the next byte if it arrives soon."""
         self._check_step("kept sending, but sent no valid response")
         try:
-            data = self._port.read(max(1, self._port.in_waiting))
+            data = self._port.read(max(1, _waiting(self._port)))
             self._received += data
             self._recent = (self._recent + data)[-_RECENT_BYTES:]
             self._history = (self._history + data)[-_RECENT_BYTES:]

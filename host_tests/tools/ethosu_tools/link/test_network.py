@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""A board behind rfc2217://, which escapes bytes and negotiates settings, works like any other."""
+"""A board behind rfc2217://, which escapes bytes and negotiates settings, works like any other.
 
+Behind socket://, bytes are read many at a time.
+"""
+
+import socket
+import threading
 from types import SimpleNamespace
 
 import pytest
+import serial
 from ethosu_tools.boards.setup import emulated
 from ethosu_tools.link.board import Board
 from ethosu_tools.link.emulator import qemu
+from ethosu_tools.link.port import Port
 from serial import rfc2217
 
 from host_tests.kit.lines.served_line import serve
@@ -44,3 +51,18 @@ def test_all_bytes_pass_in_both_directions(url):
     with Board(url) as board:
         board.write_file("/x", data)
         assert board.read_file("/x") == data
+
+
+def test_a_network_port_is_read_many_bytes_at_a_time(monkeypatch):
+    data = bytes(range(256)) * 2000
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        line = serial.serial_for_url(f"socket://127.0.0.1:{server.getsockname()[1]}")
+        client, _ = server.accept()
+        sender = threading.Thread(target=client.sendall, args=(data,))
+        sender.start()
+        read, sizes = line.read, []
+        monkeypatch.setattr(line, "read", lambda size: (sizes.append(size), read(size))[1])
+        with client, line:
+            assert Port(line).read(len(data)) == data
+            sender.join()
+    assert len(sizes) < len(data) / 100
