@@ -229,7 +229,7 @@ release: $(foreach row,$(call in_release,$(WHEELS) $(RELEASED)),$(call field,2,$
 	$(call say,release)
 	@cp $(foreach row,$(call in_release,$(WHEELS)),$(BUILD)/wheel/*[-_]$(call field,1,$(row)).whl) $(BUILD)/release
 	@$(BUILD)/release_tools/bin/twine check --strict $(BUILD)/release/*.whl
-	@for wheel in $(BUILD)/release/*linux*.whl; do \
+	@shopt -s nullglob; for wheel in $(BUILD)/release/*linux*.whl; do \
 	    $(BUILD)/release_tools/bin/auditwheel show $$wheel >$(BUILD)/wheel/audit.txt 2>&1 || { cat $(BUILD)/wheel/audit.txt; exit 1; }; \
 	    sed -n '/is consistent/,/"\.$$/p' $(BUILD)/wheel/audit.txt | paste -sd' '; done
 	@$(BIN)/python tools/setup/release/release.py $(BUILD)/wheel/tests.xml $(BUILD)/release without="$(WITHOUT)" \

@@ -158,6 +158,7 @@ def write_notices(title: str, folder: Path, made_of: Mapping[str, frozenset[str]
     ]
     for name, data in notices.of(f"{notices.OWN}-{title}", given).items():
         (folder / name).write_bytes(data)
+    shutil.copyfile(notices.paths.root() / "LICENSE", folder / "LICENSE")
 
 
 def digest(folder: Path) -> str:

@@ -9,6 +9,7 @@ Debian's packages, so none of them is in this tree. Equal files make equal notic
 tree is.
 
     python tools/setup/release/notices.py BOARD...      prints the notices of images
+    python tools/setup/release/notices.py FILE MAP      writes those of a file to its folder
 """
 
 import hashlib
@@ -130,7 +131,8 @@ def linked(map_file: Path) -> list[str]:
 def _dependencies(file: Path, root: Path) -> Iterator[str]:
     """Read a list of dependencies: absolute, or relative to where the compiler ran."""
     parts = file.relative_to(root).parts[1:-1]
-    places = [place for part in parts for place in (f"tools/{part}", part)]
+    folders = "tools/", "", "modules/ethosu/"
+    places = [f"{folder}{part}" for part in parts for folder in folders]
     base = next((path for place in places if (path := root / place).is_dir()), root)
     rule = file.read_text().replace("\\\n", " ").split("\n", 1)[0]
     for word in rule.split()[1:]:
@@ -419,10 +421,20 @@ def for_image(board: str) -> dict[str, bytes]:
     return of(f"{OWN}-{board}", [image(folder, file.name, file) for file in files])
 
 
-def main(boards: Sequence[str]) -> str:
-    """Print the licence texts of images; returns an error message, or ""."""
+def beside(file: Path, map_file: Path) -> None:
+    """Write the notices of a file that is alone in its archive to its folder."""
+    made = Binary(file.name, file.read_bytes(), inputs(map_file.absolute()))
+    for name, data in of(f"{OWN}-{file.name}", [made]).items():
+        (file.parent / name).write_bytes(data)
+
+
+def main(words: Sequence[str]) -> str:
+    """Print the licence texts of images, or write a file's; returns an error message, or ""."""
     try:
-        for board in boards:
+        if words[-1].endswith(".map"):
+            beside(Path(words[0]), Path(words[1]))
+            return ""
+        for board in words:
             print(for_image(board)[TEXTS].decode())
     except NoticeError as error:
         return str(error)

@@ -199,16 +199,18 @@ def main(junit: Path, target: Path, parts: Mapping[str, Path], left_out: Sequenc
     totals = results(junit, names)
     if wrong := others(names, totals):
         return f"another image was tested than is to be released: {'; '.join(wrong)}"
+    licence = {"LICENSE": (paths.root() / "LICENSE").read_bytes()}
     for name in names:
         board = boards.load(name)
         files = board_files(board, demo(board))
-        licence = {"LICENSE": (paths.root() / "LICENSE").read_bytes()}
         howto = release_page.howto(board, release_page.file_name(release, name)).encode()
         packing.write(
             target / release_page.file_name(release, name), files | licence | {"README.md": howto}
         )
     for part, folder in parts.items():
-        packing.write(target / release_page.file_name(release, part), packing.folder(folder))
+        packing.write(
+            target / release_page.file_name(release, part), packing.folder(folder) | licence
+        )
     shutil.copyfile(paths.root() / "tools/setup/Containerfile", target / "Containerfile")
     (target / TESTED).write_text(report(names, totals, _tools()))
     sums = {file.name: _sha256(file) for file in sorted(target.iterdir())}

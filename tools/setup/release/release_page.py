@@ -3,7 +3,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -25,35 +25,19 @@ PARTS = {
 OTHERS = {
     "x86_64.whl": 'the tools for Linux on PCs: `pip install "FILE[oracle]"`',
     "aarch64.whl": "the same for Linux on Arm",
-    "any.whl": 'the same for macOS and Windows, without QEMU: `pip install "FILE[wasm,oracle]"`',
+    "any.whl": 'the tools for macOS and Windows, without QEMU: `pip install "FILE[wasm,oracle]"`',
     "Containerfile": "the tools with QEMU: `docker build -t ethosu -f Containerfile .`",
     "TESTED.md": "what each image was tested with",
 }
-_HEAD = """\
+_TITLE = """\
 # micropython-ethosu {release}
 
 **Nothing here has run on silicon yet.** Each board's image was tested in QEMU:
 see [TESTED.md](TESTED.md).
 
 `sha256sum -c SHA256SUMS` checks the files.
-
-## Start without a board
-
-On Debian 12 or later, or Ubuntu 22.04 or later, in the folder of these files:
-
-```sh
-sudo apt-get install python3-venv qemu-system-arm
-python3 -m venv npu && . npu/bin/activate
-pip install "{wheel}[oracle]"
-{steps}
-```
-
-The model was compiled for the NPU of an emulated board, ran there, and its output is that of
-TFLite's reference kernels, bit by bit. The book, `{docs}`,
-goes on from here. On Windows and macOS, install the last wheel below with `[wasm,oracle]`, and
-write `--on sim` instead of `--on qemu`. Or unpack the page, `{web}`:
-it has the board and the compiler, and needs only a browser.
-
+"""
+_HEAD = """\
 ## Boards
 
 `ethosu` is in the wheel. PORT is the board's serial port, such as `/dev/ttyACM0` or `COM3`, and
@@ -70,6 +54,28 @@ START = f"""\
 python -m ethosu_tools.model.make_model models small_cnn
 ethosu compile models/small_cnn.tflite --board {boards.DEFAULT} -o models/small_cnn_vela.tflite
 ethosu run models/small_cnn_vela.tflite --on qemu --reference models/small_cnn.tflite"""
+# Ways to start, each for a file that the release may have.
+_LINUX = """\
+## Start without a board
+
+On Debian 12 or 13, or Ubuntu 24.04, in the folder of these files:
+
+```sh
+sudo apt-get install python3-venv qemu-system-arm
+python3 -m venv npu && . npu/bin/activate
+pip install "{file}[oracle]"
+{start}
+```
+
+The model was compiled for the NPU of an emulated board and ran there, and its output is that of
+TFLite's reference kernels, bit by bit."""
+_STARTS = {
+    "any.whl": "On Windows and macOS, with Python 3.11 to 3.13: "
+    '`pip install "{file}[wasm,oracle]"`, and `--on sim` instead of `--on qemu`.',
+    "web.zip": "In a browser: unpack `{file}`, and serve its folder by "
+    "`python3 -m http.server --directory FOLDER`. The page has the board and the compiler.",
+    "docs.zip": "The book goes on from here: unpack `{file}`.",
+}
 
 
 class UnknownFileError(Exception):
@@ -139,9 +145,7 @@ def page(
     left_out: Sequence[str],
 ) -> str:
     """Make RELEASE.md of the tests' results and the checksums of all files."""
-    wheel = next((file for file in sums if file.endswith("x86_64.whl")), "FILE")
-    names = {part: file_name(release, part) for part in ("docs", "web")}
-    lines = [_HEAD.format(release=release, wheel=wheel, steps=START, **names)]
+    lines = [_TITLE.format(release=release), *_starts(sums), "", _HEAD]
     for name, count in tests.items():
         board, file = boards.load(name), file_name(release, name)
         lines.append(
@@ -162,10 +166,20 @@ def page(
     return "\n".join([*lines, "", "## What is new", "", newest])
 
 
+def _starts(files: Iterable[str]) -> Iterator[str]:
+    """Say how to start, with the files that are there."""
+    native = next((file for file in files if re.search(r"linux.*\.whl$", file)), None)
+    if native := next((file for file in files if file.endswith("x86_64.whl")), native):
+        yield _LINUX.format(file=native, start=START)
+    for end, text in _STARTS.items():
+        yield from (f"\n{text.format(file=file)}" for file in files if file.endswith(end))
+
+
 def _others(release: str, sums: Mapping[str, str]) -> Iterator[str]:
     texts = {file_name(release, part): text for part, text in PARTS.items()} | OTHERS
-    for file, digest in sums.items():
-        text = next((text for end, text in texts.items() if file.endswith(end)), None)
-        if text is None:
-            raise UnknownFileError(f"{file}: release_page.py does not say what it is")
-        yield f"| [{file}]({file}) | {text} | `{digest}` |"
+    left = dict(sums)
+    for end, text in texts.items():
+        for file in [file for file in left if file.endswith(end)]:
+            yield f"| [{file}]({file}) | {text} | `{left.pop(file)}` |"
+    for file in left:
+        raise UnknownFileError(f"{file}: release_page.py does not say what it is")

@@ -41,6 +41,7 @@ JUNIT = """\
 """
 
 
+WHEELS = "any", "linux_aarch64", "linux_x86_64"
 CHANGES = "# Changelog\n## {} (today)\n\n- All is new.\n\n## 0.0.1 (before)\n\n- Old.\n"
 ROM = b"a ROM file system"
 
@@ -57,7 +58,8 @@ def release(repo, empty_tree, monkeypatch):
     tested = hashlib.sha256(b"B-HP").hexdigest()
     (empty_tree / "tests.xml").write_text(JUNIT.replace("IMAGE", tested))
     (empty_tree / "out").mkdir()
-    (empty_tree / "out/ethosu_tools-any.whl").touch()
+    for machine in WHEELS:
+        (empty_tree / f"out/ethosu_tools-{machine}.whl").touch()
     (empty_tree / "LICENSE").write_text("MIT")
     (empty_tree / "CHANGELOG.md").write_text(CHANGES.format(module.version("ethosu-tools")))
     (empty_tree / "tools/setup").mkdir(parents=True)
@@ -105,7 +107,7 @@ def test_its_checksums_are_right_and_of_all_files(release, tmp_path):
     release()
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {name.rpartition("-")[2] for name in names} == {
-        *("HP.zip", "HE.zip", "web.zip", "any.whl"),
+        *("HP.zip", "HE.zip", "web.zip", *(f"{machine}.whl" for machine in WHEELS)),
         *("Containerfile", "RELEASE.md", "TESTED.md", "SHA256SUMS"),
     }
     done = subprocess.run(
@@ -120,7 +122,7 @@ def test_a_boards_archive_has_the_tested_image_and_where_it_goes(archives):
     assert b'"address": "0x00000800"' in archives["HE"].read("board.json")
     assert b'LoadFile "firmware.bin",0x800' in archives["HE"].read("README.md")
     assert b"**Also needed**: another program." in archives["HP"].read("README.md")
-    assert archives["web"].namelist() == ["index.html"]
+    assert archives["web"].namelist() == ["LICENSE", "index.html"]
 
 
 @pytest.mark.parametrize("name", [name for name in boards.names() if boards.load(name).flash])
@@ -140,8 +142,8 @@ def test_its_first_steps_end_in_an_inference_that_is_right(release, repo, tmp_pa
     release()
     page = (tmp_path / "out/RELEASE.md").read_text()
     block = page.partition("```sh\n")[2].partition("```")[0]
-    steps = block.partition('[oracle]"\n')[2]
-    assert '"ethosu_tools' in block or '"FILE' in block
+    install, _, steps = block.partition('[oracle]"\n')
+    assert install.endswith('\npip install "ethosu_tools-linux_x86_64.whl')
     path = f"{sys.prefix}/bin:{os.environ['PATH']}"
     place = {"PATH": path, "HOME": str(tmp_path), "ETHOSU_ROOT": str(repo)}
     done = subprocess.run(
@@ -155,6 +157,24 @@ def test_a_file_that_its_page_would_not_name_is_an_error(release, tmp_path):
     (tmp_path / "out/notes.odt").touch()
     with pytest.raises(Exception, match=r"notes\.odt: release_page\.py does not say what it is"):
         release()
+
+
+@pytest.mark.parametrize("left", [[], ["linux_x86_64"], ["any"], WHEELS], ids=" ".join)
+def test_its_page_names_no_file_that_is_not_there(release, tmp_path, left):
+    for machine in left:
+        (tmp_path / f"out/ethosu_tools-{machine}.whl").unlink()
+    release()
+    page = (tmp_path / "out/RELEASE.md").read_text()
+    named = set(re.findall(r"[\w.-]+\.(?:whl|zip)\b", page))
+    assert named == {path.name for path in (tmp_path / "out").glob("*.[wz][hi][lp]")}
+    assert ("[oracle]" in page) is (left != WHEELS)
+    assert ("Windows and macOS, with" in page) is ("any" not in left)
+
+
+def test_each_archive_has_the_licence(archives):
+    assert {name: archive.read("LICENSE") for name, archive in archives.items()} == (
+        dict.fromkeys(archives, b"MIT")
+    )
 
 
 def test_its_page_names_each_file_and_its_checksum(release, tmp_path):
