@@ -51,6 +51,12 @@ def test_each_part_can_be_the_first_that_is_built(tmp_path, part):
     sharing.make("modules/ethosu/natmod", f"BUILD={tmp_path}/new", f"{tmp_path}/new/{part}")
 
 
+def test_it_does_not_name_the_folder_in_which_it_was_built(repo):
+    """MicroPython's linker writes the file's name, as it is given, into it."""
+    made = sorted((repo / "build/natmod").glob("*/ethosu.mpy"))
+    assert made and [path for path in made if str(repo).encode() in path.read_bytes()] == []
+
+
 def test_an_executorch_program_is_refused_by_its_name(loaded):
     loaded.write_file("/kws.pte", b"\0\0\0\0ET12" + bytes(992))
     expected = "an ExecuTorch program of 1000 bytes: not supported by this build"
