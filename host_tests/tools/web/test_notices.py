@@ -94,3 +94,4 @@ def test_the_page_links_to_both(sbom):
     links = re.findall(r'href="([^"]*)"', (FOLDER / "index.html").read_text())
     linked = {(FOLDER / link).resolve() for link in links if "://" not in link}
     assert {FOLDER / "THIRD_PARTY.txt", FOLDER / "sbom.spdx.json"} <= linked
+    assert (FOLDER / "LICENSE").read_text() == (REPO / "LICENSE").read_text()
