@@ -88,3 +88,7 @@ def program(release: str) -> Path:
         return installed()
     folder = BUILD / release
     return debian.keep(folder, partial(_fetch, SUITES[release], folder)) / PROGRAM
+
+
+if __name__ == "__main__":
+    print(*map(program, ALL), sep="\n")
