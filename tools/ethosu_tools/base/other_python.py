@@ -6,6 +6,7 @@ packages of the tools, or only a program of others needs them, so `ethosu doctor
 creates an environment for each.
 """
 
+import importlib.util
 import json
 import os
 import shlex
@@ -15,11 +16,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import addons, paths
 from .errors import SetupError
 from .ui import Ui
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 # Written last, with the releases: its presence shows that the environment is complete.
 _MARK = "ethosu-requirements.txt"
@@ -49,19 +53,46 @@ _KITS = {
 
 
 # Packages whose modules have other names.
-_MODULES = {"ai_edge_litert": "ai-edge-litert", "ethosu": "ethos-u-vela", "serial": "pyserial"}
+_MODULES = {"ethosu": "ethos-u-vela", "serial": "pyserial"}
 
 
 def distribution(module: str | None) -> str | None:
     """The package of these tools' requirements with a module that cannot be imported, or None."""
+    from packaging.utils import canonicalize_name  # slow to load
+
+    module = module or ""
+    if _is_installed(module.rpartition(".")[0]):
+        return None  # the package lacks the module
+    name = module.partition(".")[0]
+    name = canonicalize_name(_MODULES.get(name, name))
+    needed = (each for extra in ("", *_extras()) for each in _requirements(extra))
+    found = (each for each in needed if canonicalize_name(each.name) == name)
+    return next((f"{each.name}{each.specifier}" for each in found), None)
+
+
+def _is_installed(package: str) -> bool:
+    """Whether a package has code; a mere folder of that name may be anything."""
+    try:
+        spec = importlib.util.find_spec(package) if package else None
+    except ModuleNotFoundError:  # it is inside one that is not installed
+        return False
+    return spec is not None and spec.origin is not None
+
+
+def _extras() -> list[str]:
     from importlib import metadata  # slow to load
 
-    from packaging import requirements
+    return metadata.metadata("ethosu-tools").get_all("Provides-Extra") or []
 
-    name = (module or "").partition(".")[0]
-    name = _MODULES.get(name, name)
-    lines = map(requirements.Requirement, metadata.requires("ethosu-tools") or ())
-    return next((f"{each.name}{each.specifier}" for each in lines if each.name == name), None)
+
+def _requirements(extra: str) -> "list[Requirement]":
+    """What these tools require, with an extra or without one (""), for this Python and system."""
+    from importlib import metadata  # slow to load
+
+    from packaging.requirements import Requirement
+
+    lines = map(Requirement, metadata.requires("ethosu-tools") or ())
+    return [each for each in lines if not each.marker or each.marker.evaluate({"extra": extra})]
 
 
 def kits() -> dict[str, Kit]:
@@ -71,17 +102,8 @@ def kits() -> dict[str, Kit]:
 
 def pins(extra: str) -> list[str]:
     """The packages of an extra for this Python and system, with their releases."""
-    from importlib import metadata  # slow to load
-
-    from packaging import requirements
-
-    lines = map(requirements.Requirement, metadata.requires("ethosu-tools") or ())
-    of_extra = [each for each in lines if each.marker and not each.marker.evaluate({"extra": ""})]
-    return [
-        f"{each.name}{each.specifier}"
-        for each in of_extra
-        if each.marker and each.marker.evaluate({"extra": extra})
-    ]
+    always = _requirements("")
+    return [f"{each.name}{each.specifier}" for each in _requirements(extra) if each not in always]
 
 
 def install(extra: str) -> str:

@@ -16,6 +16,7 @@ import socket
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import serial
 from mpremote.transport import TransportError
@@ -396,14 +397,18 @@ class UsbDevice(NamedTuple):
 def open_port(name: str, baudrate: int = BAUDRATE, **options: Any) -> serial.Serial:
     """Open a device or a pyserial URL; BoardLinkError with the reason on failure.
 
+    Of socket://WORD@HOST:PORT, the word is sent first, which a board of this computer may require.
     LockedError: another program is using it.
     """
     options = {"timeout": _POLL_S} | options
     try:
         port = serial.serial_for_url(name, baudrate, exclusive=True, do_not_open=True, **options)
-        if name.lower().startswith("socket://"):  # else the greeting of another service is lost
+        is_socket = name.lower().startswith("socket://")
+        if is_socket:  # else the greeting of another service is lost
             port.reset_input_buffer = lambda: None
         port.open()
+        if is_socket and (word := urlsplit(name).username):
+            port.write(word.encode())
         return port
     except ValueError:
         raise not_a_port(name) from None

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ...base import webassembly
 from ...base.errors import SetupError
 from . import layout
 from .values import Value
@@ -36,8 +37,7 @@ class Library:
                 "the package wasmtime, which runs the simulator on this system, is not "
                 "installed: pip install 'ethosu-tools[wasm]'"
             ) from error
-        config = wasmtime.Config()
-        config.cache = True  # so that only the first command compiles the instance
+        config = webassembly.config(wasmtime)
         config.memory_reservation = _32  # for all that the instance can address: it never moves
         self._wasmtime = wasmtime
         self._store = wasmtime.Store(wasmtime.Engine(config))

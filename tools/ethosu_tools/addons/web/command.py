@@ -10,9 +10,8 @@ from ...base.deadline import wait_for_end
 from ...base.errors import BoardError
 from ...base.ui import Ui
 from ...boards import targets
-from ...link.board import Board
 from ...model import romfs
-from .board import WebBoard
+from .board import WebBoard, WebLink
 
 EPILOG = """\
 The same board as in the page of `make web`, with its console on a pseudo-terminal, or, where node
@@ -43,8 +42,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     image = romfs.load_image(args.romfs) if args.romfs else None
     # SIGTERM acts like Ctrl-C, which a shell disables for commands started with `&`.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with WebBoard(npus, rom=image) as board:
-        Board(board.port).close()  # waits until the board answers
+    with WebBoard(npus, rom=image, shared=True) as board:
+        WebLink(board).close()  # waits until the board answers
         data = {"port": board.port, "npus": npus, "pid": board.process.pid}
         try:
             ui.result(data, render_start(data))

@@ -7,7 +7,7 @@ from ...base.ui import Update
 from ...boards import targets
 from ...link.remote import ROM_NAME, SerialRunner
 from ...model import ModelFile, romfs
-from .board import WebBoard
+from .board import WebBoard, WebLink
 
 
 class WebRunner(SerialRunner):
@@ -20,7 +20,7 @@ class WebRunner(SerialRunner):
         npu = npu or own or targets.NPUS[0]
         self._web = WebBoard([npu], rom=romfs.build(file.named_files(ROM_NAME)))
         with self._closing_on_error():
-            super().__init__(file, self._web.port)
+            super().__init__(file, WebLink(self._web))
 
     def _send(self, data: bytes, suffix: str, progress: Update | None) -> str:
         return f"/rom/{ROM_NAME}{suffix}"
