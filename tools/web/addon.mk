@@ -35,6 +35,7 @@ web: setup $(STAMPS)/debian-web ## Build the web page with a board and Vela in b
 	$(call say,page)
 	@$(call counted,page) -C tools/web \
 	    $(call or_say,building the page failed; see the output above.)
+	@ls $(BUILD)/web/*/vela.wasm >/dev/null
 
 # For tests: Vela as WebAssembly takes longer than the rest, so only `make web` builds it.
 page: setup $(STAMPS)/debian-web

@@ -104,6 +104,17 @@ rmdir "$part"
 """
 
 
+def test_make_alone_builds_all(repo):
+    """The goal of a makefile is not the rule that somebody wrote first."""
+    goals = {}
+    for name in tracked(repo, "*/Makefile"):
+        command = ["make", "-pRrq", "-C", (repo / name).parent, "DEBIAN=no"]
+        rules = subprocess.run(command, capture_output=True, text=True).stdout
+        goals[name] = re.search(r"^\.DEFAULT_GOAL := (\S+)$", rules, re.MULTILINE)[1]
+    others = {name for name, goal in goals.items() if goal != "all"}
+    assert len(goals) > 8 and {name.parent.name for name in others} <= {"project"}, goals
+
+
 def made_twice_at_once(makefile, folder, *goals: str) -> list[str]:
     """Return sub-builds that two recipes start at the same time when make -j builds the goals."""
     make = folder / "make.sh"

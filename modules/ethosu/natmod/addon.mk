@@ -17,4 +17,5 @@ native: setup ## Build the module as a native .mpy, for firmware that lacks it
 native-release: native
 	@rm -rf $(BUILD)/natmod/release && mkdir -p $(BUILD)/natmod/release
 	@cp -t $(BUILD)/natmod/release $(NATIVE_BUILT)/package.json $(NATIVE_BUILT)/ethosu.mpy $(NATIVE_BUILT)/_ethosu_metadata.py.mpy
+	@cp modules/ethosu/natmod/README.md $(BUILD)/natmod/release/README.md
 	@$(BIN)/python tools/setup/release/notices.py $(BUILD)/natmod/release/ethosu.mpy $(NATIVE_BUILT)/whole.map

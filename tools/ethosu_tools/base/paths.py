@@ -38,8 +38,9 @@ def missing(what: str, target: str, whole: str = "") -> SetupError:
 def _unbuilt(what: str, advice: str) -> SetupError:
     if not can_build():
         return SetupError(
-            f"{what} was not found, and this package of ethosu-tools does not include it: build it "
-            f"in the project's source tree with {advice}, and set ETHOSU_ROOT to that tree"
+            f"{what} was not found, and this package of ethosu-tools does not include it: take a "
+            f"wheel that does, or build it in the project's source tree with {advice}, and set "
+            "ETHOSU_ROOT to that tree"
         )
     return SetupError(f"{what} was not found; build it with {advice}")
 

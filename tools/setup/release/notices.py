@@ -298,7 +298,8 @@ def _page(title: str, binaries: Sequence[Binary], components: Sequence[Component
         row = each.row
         lines, notices = heads(each)
         names = [file.name for file in binaries if not file.inputs.isdisjoint(each.inputs)]
-        facts = [f"{row.name} {each.version}".strip(), f"Licence: {row.licence}"]
+        where = f", in {row.part_of}" if row.part_of else ""
+        facts = [f"{row.name}{where} {each.version}".strip(), f"Licence: {row.licence}"]
         facts += [f"Part of: {row.part_of}"] * bool(row.part_of) + [
             f"Not contained: {row.apart}"
         ] * bool(row.apart)
@@ -344,12 +345,12 @@ def _document(
             {
                 "SPDXID": _id("Package", row.name),
                 "name": row.name,
-                **({"versionInfo": each.version} if each.version else {}),
+                **({"versionInfo": each.version} if each.version and not row.part_of else {}),
                 **unknown,
                 "copyrightText": "\n".join(lines) or "NOASSERTION",
                 "licenseConcluded": row.licence,
                 "licenseDeclared": row.licence,
-                **({"comment": f"part of {row.part_of}"} if row.part_of else {}),
+                **({"comment": f"in {row.part_of} {each.version}".rstrip()} if row.part_of else {}),
             }
         )
         if row.licence.startswith("LicenseRef-"):

@@ -18,14 +18,17 @@ NAME = "RELEASE.md"
 PARTS = {
     "c": "the module's C sources: driver and runtime for CMake (`add_subdirectory(runtime)`), the "
     "driver as Zephyr's module (`-DZEPHYR_EXTRA_MODULES=driver`), all as MicroPython's user module",
-    "docs": "the book: open `index.html`",
-    "native": "the module as `.mpy` for firmware of others: `mpremote mip install package.json`",
+    "docs": "the book: open `index.html`; from a server, such as `python3 -m http.server`, it also "
+    "has search and programs that run",
+    "native": "the module as `.mpy` for other firmware on a Cortex-M55, with MicroPython 1.25 to "
+    "1.29: unpack it, `mpremote mip install package.json`; its README says how to go on",
     "web": "the web page, static files: `python3 -m http.server --directory FOLDER`",
 }
 OTHERS = {
     "x86_64.whl": 'the tools for Linux on PCs: `pip install "FILE[oracle]"`',
     "aarch64.whl": "the same for Linux on Arm",
-    "any.whl": 'the tools for macOS and Windows, without QEMU: `pip install "FILE[wasm,oracle]"`',
+    "any.whl": "the tools for macOS (Arm) and Windows, without QEMU: "
+    '`pip install "FILE[wasm,oracle]"`',
     "Containerfile": "the tools with QEMU: `docker build -t ethosu -f Containerfile .`",
     "TESTED.md": "what each image was tested with",
 }
@@ -43,7 +46,8 @@ _HEAD = """\
 `ethosu` is in the wheel. PORT is the board's serial port, such as `/dev/ttyACM0` or `COM3`, and
 FOLDER the one of the vendor's tools; without these, the command says what it needs and where to
 get it. The archive has a page with the commands of the vendor's tool alone. After flashing, `/rom`
-has a model that tests itself: `mpremote exec "import selftest"` prints `self-test passed: True`.
+has a model that tests itself: `mpremote connect PORT exec "import selftest"` prints
+`self-test passed: True`. (`ethosu qemu` prints its PORT; give the command in another terminal.)
 
 | board | file | command | tests in QEMU | SHA-256 |
 | --- | --- | --- | --- | --- |"""
@@ -70,11 +74,12 @@ pip install "{file}[oracle]"
 The model was compiled for the NPU of an emulated board and ran there, and its output is that of
 TFLite's reference kernels, bit by bit."""
 _STARTS = {
-    "any.whl": "On Windows and macOS, with Python 3.11 to 3.13: "
+    "any.whl": "On Windows and macOS (Arm), with Python 3.11 to 3.13: "
     '`pip install "{file}[wasm,oracle]"`, and `--on sim` instead of `--on qemu`.',
     "web.zip": "In a browser: unpack `{file}`, and serve its folder by "
     "`python3 -m http.server --directory FOLDER`. The page has the board and the compiler.",
-    "docs.zip": "The book goes on from here: unpack `{file}`.",
+    "docs.zip": "The book goes on from here: unpack `{file}`. Where it says `make`, or "
+    "`.venv/bin/ethosu`, take the files and the `ethosu` of this release.",
 }
 
 
@@ -90,7 +95,9 @@ def file_name(release: str, what: str) -> str:
 def command(board: BoardFacts, file: str) -> str:
     """Return the command that flashes an archive, or runs the board."""
     if not board.flash:
-        return f"unzip {file}; ethosu qemu --board {board.name} --romfs {archive.ROM}"
+        folder = board.name.lower()
+        run = f"ethosu qemu --board {board.name} --romfs {folder}/{archive.ROM}"
+        return f"unzip -d {folder} {file}; {run}"
     options = WAYS[next(iter(board.flash))].options
     return f"ethosu flash {board.name} --firmware {file} {options}".rstrip()
 
@@ -99,8 +106,9 @@ def command(board: BoardFacts, file: str) -> str:
 _PLACES = {
     "PORT": "the board's serial port, such as `/dev/ttyACM0` or `COM3`",
     "FOLDER": "the folder of the vendor's tools",
-    "TOOLKIT": "the folder of Alif's security toolkit",
-    "TOOL": "the folder of Himax's image tool",
+    "TOOLKIT": "the folder `toolkit/` of Alif's security toolkit, MicroPython's edition, 1.110 or "
+    "later; it has the device's configuration. `ethosu doctor --install alif` makes its Python",
+    "TOOL": "the folder of Himax's image tool. Only `ethosu flash` makes the check and the block",
 }
 
 
@@ -163,6 +171,7 @@ def page(
     if left_out:
         lines += ["", f"Left out: {', '.join(left_out)}."]
     _, newest = changelog.entry(changes, release)
+    newest = re.sub(r"\[([^\]]*)\]\((?!http)[^)]*\)", r"\1", newest)  # links into the tree
     return "\n".join([*lines, "", "## What is new", "", newest])
 
 

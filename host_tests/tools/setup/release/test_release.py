@@ -168,7 +168,7 @@ def test_its_page_names_no_file_that_is_not_there(release, tmp_path, left):
     named = set(re.findall(r"[\w.-]+\.(?:whl|zip)\b", page))
     assert named == {path.name for path in (tmp_path / "out").glob("*.[wz][hi][lp]")}
     assert ("[oracle]" in page) is (left != WHEELS)
-    assert ("Windows and macOS, with" in page) is ("any" not in left)
+    assert ("On Windows and macOS" in page) is ("any" not in left)
 
 
 def test_each_archive_has_the_licence(archives):
