@@ -108,6 +108,19 @@ class Lock(Closeable):
             else:
                 self._file = self._take(self.port)
 
+    def move(self, port: str) -> None:
+        """Lock a device's new name instead of its old one; a place stays acquired.
+
+        After a LockedError, the old name is still locked.
+        """
+        if self._line is not None:
+            self._line.move(port)
+        elif fcntl and _path(port) != self._path:
+            new = Lock(port)
+            self.close()
+            self._path, self._file = new._path, new._file
+        self.port = port
+
     def is_awaited(self) -> bool:
         """Whether a worker of the same run is waiting for this lock."""
         path = _waiting_path(self._path)

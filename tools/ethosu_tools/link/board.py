@@ -100,9 +100,10 @@ class Board(Closeable):
         self._lock = Lock(port) if process is None else None
         self._device: UsbDevice | None = None
         with contextlib.ExitStack() as undone:
-            undone.callback(self._unlock)
+            if self._lock:
+                undone.callback(self._lock.close)
             self._transport = self._open()
-            self._device = UsbDevice.at(self._place()) if process is None else None
+            self._device = UsbDevice.at(self._lock.port) if self._lock else None
             undone.callback(self.close)
             self._enter(boot_timeout)
             undone.pop_all()
@@ -432,22 +433,22 @@ class Board(Closeable):
         with contextlib.suppress(OSError, TransportError):
             self._transport.exit_raw_repl()
         self._close_port()
-        self._unlock()
+        if self._lock:
+            self._lock.close()
 
     def _close_port(self) -> None:
         with contextlib.suppress(OSError, TransportError):
             self._transport.close()
-
-    def _unlock(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
 
     def _failure_details(self) -> str:
         """Return further details for error messages."""
         return ""
 
     def _open(self) -> Transport:
-        return Transport(self._place(), self._deadline)
+        place = self._place()
+        if self._lock:  # a board that came back may have another name
+            self._lock.move(place)
+        return Transport(place, self._deadline)
 
     def _place(self) -> str:
         """Return the port to open."""
@@ -472,9 +473,8 @@ class Board(Closeable):
                 return
             except BoardTimeoutError as error:
                 history = self._transport.serial.history
-                ended = self._deadline(None).expired()
                 faults = len(restart.REPORT.findall(history))
-                if attempt == tries or ended or faults >= _REPORTS:
+                if attempt == tries or faults >= _REPORTS or self._deadline(None).expired():
                     sent = f"it sent: {board_log.sent(history)}"
                     if faults:
                         text = f"{_WAITING}: the board at {self.port} faults before it; {sent}"

@@ -366,32 +366,59 @@ def usb_ports() -> list[Any]:
 
 
 class UsbDevice(NamedTuple):
-    """What a USB device keeps when it leaves and comes back, perhaps under another port's name."""
+    """What a USB device keeps when it leaves and comes back, perhaps under another port's name.
 
-    vid: int
-    pid: int
-    serial_number: str
-    interface: str
+    Many adapters of one kind have the same serial number: the socket tells them apart.
+    """
+
+    identity: tuple[int, int, str, str]
+    where: str
+    name: str
+    is_shared: bool  # another device here had the same identity
 
     @classmethod
     def at(cls, name: str) -> "UsbDevice | None":
         """Return the device with this port; None for other ports, and without a serial number."""
-        place = os.path.realpath(name)
-        found = (port for port in usb_ports() if os.path.realpath(port.device) == place)
-        return next(map(cls._of, found), None)
-
-    @classmethod
-    def _of(cls, port: Any) -> "UsbDevice | None":
-        interface = (port.location or "").partition(":")[2]  # as in 1-2:1.0
-        number = port.serial_number
-        return cls(port.vid, port.pid, number, interface) if number else None
+        place, ports = os.path.realpath(name), usb_ports()
+        port = next((each for each in ports if os.path.realpath(each.device) == place), None)
+        if port is None or not port.serial_number:
+            return None
+        identity, where = _identity(port), _where(port)
+        places = {_where(each) for each in ports if _identity(each) == identity}
+        return cls(identity, where, port.device, len(places) > 1)
 
     def port(self) -> str:
-        """Return the name of its port today; BoardLinkError if the device is not there."""
-        found = (port.device for port in usb_ports() if self._of(port) == self)
-        if name := next(found, None):
-            return str(name)
-        raise BoardLinkError(f"no USB port has the board's serial number {self.serial_number}")
+        """Return the name of its port today; BoardLinkError if that is not certain."""
+        found = [port for port in usb_ports() if _identity(port) == self.identity]
+        here = [port for port in found if _where(port) == self.where]
+        named = [port for port in here if port.device == self.name]
+        left = named or here or ([] if self.is_shared else found)
+        if len(left) == 1:
+            return str(left[0].device)
+        number, names = self.identity[2], ", ".join(port.device for port in found)
+        if left:
+            raise BoardLinkError(
+                f"{len(left)} USB ports have the board's serial number {number}, and none is where "
+                f"the board was ({self.where}): {names}"
+            )
+        other = f", only on another device, at {names}" if found else ""
+        raise BoardLinkError(f"no USB port has the board's serial number {number}{other}")
+
+
+def _identity(port: Any) -> tuple[int, int, str, str]:
+    """Return vendor, product, serial number and interface, as in 1-2:1.0.
+
+    macOS tells no interface, but ends the names of a device's ports with different digits.
+    """
+    interface = (port.location or "").partition(":")[2]
+    if not interface and "usbmodem" in port.device:
+        interface = port.device[-1]
+    return port.vid, port.pid, port.serial_number, interface
+
+
+def _where(port: Any) -> str:
+    """Return where a device is plugged in, or the port's name if the system does not tell."""
+    return str(port.location or port.device)
 
 
 def open_port(name: str, baudrate: int = BAUDRATE, **options: Any) -> serial.Serial:

@@ -103,6 +103,20 @@ def test_a_board_has_one_lock_however_its_port_is_written(folder, names):
             assert all(map(is_taken, names))
 
 
+def test_a_lock_moves_to_the_new_name_of_its_device(folder):
+    with Lock("/dev/a") as lock:
+        with Lock("/dev/b"), pytest.raises(LockedError, match="/dev/b is in use by "):
+            lock.move("/dev/b")
+        assert lock.port == "/dev/a" and is_taken("/dev/a") and not is_taken("/dev/b")
+        lock.move("/dev/b")
+        assert not is_taken("/dev/a") and is_taken("/dev/b")
+        with lock.lent() as port, Lock(port):
+            assert port == "/dev/b"
+        lock.move("/dev/../dev/b")
+        assert is_taken("/dev/b")
+    assert not [*folder.iterdir()]
+
+
 def test_different_boards_have_different_locks(folder, tmp_path):
     link = tmp_path / "by-id"
     link.symlink_to("/dev/null")

@@ -3,7 +3,9 @@
 
 import pytest
 from ethosu_tools.base.errors import BoardLinkError, ExpectError
+from ethosu_tools.base.locks import Lock, LockedError
 from ethosu_tools.link.board import Board
+from ethosu_tools.link.port import UsbDevice
 from serial.tools.list_ports_common import ListPortInfo
 
 from host_tests.kit.lines.fake_board import BANNER, FakeBoard
@@ -19,6 +21,13 @@ class Leaving(FakeBoard):
         super()._run(code)
 
 
+def listed(name, location, number="123"):
+    """List a port as pyserial does."""
+    port = ListPortInfo(name)
+    port.vid, port.pid, port.serial_number, port.location = 0x37C5, 0x16E3, number, location
+    return port
+
+
 class Bus:
     """The USB ports of a PC, as the system lists them, and a board that comes and goes."""
 
@@ -29,15 +38,13 @@ class Bus:
         self.away = 0  # how often it is looked for until then
         self.plug("ttyACM0", number, who="mine")
 
-    def plug(self, name, number, fault=None, interface=0, **names):
+    def plug(self, name, number, fault=None, location="1-2:1.0", **names):
         fake = Leaving(fault, names)
         self.fakes.append(fake)
         link = self.folder / name
         link.unlink(missing_ok=True)
         link.symlink_to(fake.port)
-        port = self.ports[name] = ListPortInfo(str(link))
-        port.vid, port.pid, port.serial_number = 0x37C5, 0x16E3, number
-        port.location = f"1-2:1.{interface}"
+        self.ports[name] = listed(str(link), location, number)
         return fake
 
     def leave(self, fault="vanish", name=None, says=None):
@@ -61,7 +68,7 @@ class Bus:
             (self.folder / "ttyACM0").unlink()
             if self.next != "ttyACM0":  # others take the name, and the board has a second port
                 self.plug("ttyACM0", "another", who="another")
-                self.plug("ttyACM1", self.number, interface=2, who="data")
+                self.plug("ttyACM1", self.number, location="1-2:1.2", who="data")
 
 
 @pytest.fixture
@@ -81,7 +88,7 @@ def board(bus):
 
 def lend(board):
     with board.lent() as port:
-        assert port.startswith(str(board.port)[:-1])
+        return port
 
 
 CALLS = {
@@ -104,6 +111,77 @@ def test_the_next_call_finds_the_board_again(bus, board, call, name, fault):
         board.reset(wait=False)
     CALLS[call](board)
     assert board.eval("who") == "mine" and not board.is_lost
+
+
+@pytest.mark.parametrize("name", ["ttyACM0", "ttyACM2"])
+@pytest.mark.parametrize("call", ["lent", "reset"])
+def test_another_device_with_the_same_serial_number_is_left_alone(bus, call, name):
+    """Many adapters share one number; this one is the first in the list."""
+    bus.plug("ttyAAA0", bus.number, location="1-1:1.0", who="twin")
+    with Board(str(bus.folder / "ttyACM0"), boot_timeout=3) as board:
+        assert lend(board) == str(bus.folder / "ttyACM0")
+        bus.leave(name=name)
+        board.reset(wait=False)
+        CALLS[call](board)
+        assert board.eval("who") == "mine"
+
+
+@pytest.mark.parametrize("name", ["ttyACM0", "ttyACM2"])
+def test_the_name_that_is_lent_and_locked_is_the_one_of_today(bus, board, name):
+    bus.leave(name=name)
+    board.reset()
+    if name != "ttyACM0":
+        Lock(str(bus.folder / "ttyACM0")).close()  # another's now
+    with pytest.raises(LockedError):
+        Lock(str(bus.folder / name))
+    with board.lent() as port:
+        assert port == str(bus.folder / name)
+        Lock(port).close()
+    with pytest.raises(LockedError):
+        Lock(str(bus.folder / name))
+    board.close()
+    Lock(str(bus.folder / name)).close()
+
+
+ONE, OTHER, THIRD = "1-2:1.0", "1-3:1.0", "1-4:1.0"
+MAC = "/dev/cu.usbmodem14"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ([("a", ONE)], [("a", ONE)], "a"),
+        ([("a", ONE)], [("b", ONE)], "b"),
+        ([("a", ONE)], [("b", OTHER)], "b"),  # in another socket
+        ([("a", ONE)], [("a", "1-2:1.2")], "no USB port has the board's serial number 123"),
+        ([("a", ONE)], [("a", OTHER), ("b", ONE)], "b"),
+        ([("a", ONE)], [("a", OTHER), ("b", THIRD)], "2 USB ports have .* 123, .*: a, b"),
+        ([("b", ONE), ("a", OTHER)], [("a", OTHER)], "only on another device, at a"),
+        ([("b", ONE), ("a", OTHER)], [("a", OTHER), ("c", ONE)], "c"),
+        ([("a", None)], [("b", None)], "b"),
+        ([("a", None)], [("a", None), ("b", None)], "a"),
+        ([("a", None)], [("b", None), ("c", None)], "2 USB ports have .* 123, .*: b, c"),
+        ([("b", None), ("a", None)], [("a", None), ("b", None)], "b"),
+        ([("b", None), ("a", None)], [("a", None)], "only on another device, at a"),
+        # macOS tells no interface: names end with it.
+        ([(MAC + "3", "20-1"), (MAC + "1", "20-1")], [(MAC + "1", "20-1")], "no USB port has"),
+        ([(MAC + "3", "20-1")], [(MAC + "21", "20-2"), (MAC + "23", "20-2")], MAC + "23"),
+    ],
+    ids=str,
+)
+def test_of_the_ports_with_its_number_the_boards_is_found(monkeypatch, before, after, found):
+    def list_ports(rows):
+        ports = [listed(*row) for row in rows]
+        monkeypatch.setattr("serial.tools.list_ports.comports", lambda: ports)
+
+    list_ports(before)
+    device = UsbDevice.at(before[0][0])
+    list_ports(after)
+    if " " in found:
+        with pytest.raises(BoardLinkError, match=found):
+            device.port()
+    else:
+        assert device.port() == found
 
 
 @pytest.mark.parametrize("fault", ["vanish", "leaves"])

@@ -11,8 +11,11 @@ const STATUSES = ["no error", "the file is not for this device", "the file is da
 const [DESCRIPTOR, CONFIGURATION, FUNCTIONAL] = [6, 0x0200, 0x21];
 const REPLY_MS = 10_000;
 const PLUG_MS = 60_000;
-/** The most polls of one block, so that a device that stays busy is an error. */
+/** The most polls of one block, and the most time that it may ask for, so that a device that stays busy is an error. */
 const POLLS = 300;
+const BUSY_MS = 60_000;
+/** A device says when it takes the next request, in up to 24 bits; "Cancel" is looked for this often. */
+const PIECE_MS = 1000;
 /** States in which a device takes no request before its time has passed (A.2.5, A.2.8). */
 const BUSY = ["dfuDNBUSY", "dfuMANIFEST"];
 /** The most states until a device is idle: it writes, has written, is idle. */
@@ -37,9 +40,19 @@ export function check(image, { largest, address }) {
 }
 
 class Loader {
-    constructor(device, partition) {
-        this.device = device;
-        this.partition = partition;
+    constructor(device, partition, signal) {
+        Object.assign(this, { device, partition, signal });
+    }
+
+    /** Wait until the device takes a request, but not longer than `left`; returns what is left of it. */
+    async #rest(wait, left) {
+        const end = Math.max(0, left - wait);
+        for (; left - end > PIECE_MS; left -= PIECE_MS) {
+            await pause(PIECE_MS);
+            this.signal.throwIfAborted();
+        }
+        await pause(left - end);
+        return end;
     }
 
     async open() {
@@ -108,13 +121,14 @@ class Loader {
 
     /** Leave what an interrupted transfer left. */
     async idle() {
-        for (let tries = 0; tries < SETTLING; tries++) {
+        for (let tries = 0, left = BUSY_MS; tries < SETTLING && left > 0; tries++) {
+            this.signal.throwIfAborted();
             const { wait, state } = await this.status();
             if (state === "dfuIDLE") {
                 return;
             }
             if (BUSY.includes(state)) {
-                await pause(wait);
+                left = await this.#rest(wait, left);
             } else {
                 await this.out(state === "dfuERROR" ? CLRSTATUS : ABORT);
             }
@@ -125,33 +139,43 @@ class Loader {
     /** Send a block, and wait until the device is in one of these states. */
     async block(number, data, states, what) {
         const taken = await this.out(DNLOAD, number & 0xffff, data);
-        for (let polls = 0; polls < POLLS; polls++) {
+        for (let polls = 0, left = BUSY_MS; polls < POLLS && left > 0; polls++) {
             const { error, wait, state } = await this.status();
             if (!taken || error || state === "dfuERROR") {
                 throw new Error(`the boot loader refused ${what}: ${STATUSES[error] ?? `error ${error}`} (${state})`);
             }
-            await pause(wait);
-            if (states.includes(state)) {
+            const reached = states.includes(state);
+            if (polls && !reached) {
+                this.signal.throwIfAborted(); // a busy device takes no ABORT: the next transfer clears it
+            }
+            left = await this.#rest(wait, left);
+            if (reached) {
                 return;
             }
         }
         throw new Error(`the boot loader stays busy at ${what}`);
     }
 
-    async write(image, progress, signal) {
+    /** End a transfer at the signal, between two blocks. */
+    async #check() {
+        if (this.signal.aborted) {
+            await this.out(ABORT);
+            throw this.signal.reason;
+        }
+    }
+
+    async write(image, progress) {
         await this.describe();
         await this.idle();
         const { size } = this;
         const blocks = Math.ceil(image.length / size);
         progress(0, blocks);
         for (let at = 0; at < blocks; at++) {
-            if (signal.aborted) {
-                await this.out(ABORT);
-                throw signal.reason;
-            }
+            await this.#check();
             await this.block(at, image.subarray(at * size, (at + 1) * size), ["dfuDNLOAD-IDLE"], `block ${at + 1} of ${blocks}`);
             progress(at + 1, blocks);
         }
+        await this.#check();
         // One that is not tolerant answers nothing more, and waits for a reset (7).
         await this.block(blocks, new Uint8Array(), [this.tolerant ? "dfuIDLE" : "dfuMANIFEST"], "the end");
     }
@@ -168,6 +192,7 @@ class Loader {
 /** The next device that is plugged in; the page needs permission for it. */
 function plugged(usb, matches, signal) {
     return new Promise((done, failed) => {
+        signal.throwIfAborted();
         const seen = ({ device }) => matches(device) && end(done, device);
         const timer = setTimeout(() => end(failed, new Error("the boot loader did not appear")), PLUG_MS);
         const cancelled = () => end(failed, signal.reason);
@@ -188,7 +213,7 @@ function plugged(usb, matches, signal) {
  * @param {USB} usb  navigator.usb
  * @param {{device: string, partition: number}} settings  `device`: vendor and product
  * @param {boolean} known  whether the user has chosen the device before
- * @param {AbortSignal} signal  ends it between two blocks
+ * @param {AbortSignal} signal  ends it between two blocks, or while the device is busy or not there
  */
 export async function flash(usb, settings, image, known, say, progress, signal) {
     const [vendorId, productId] = settings.device.split(":").map((word) => parseInt(word, 16));
@@ -198,7 +223,7 @@ export async function flash(usb, settings, image, known, say, progress, signal) 
         say("Plug the board in, or reset it, and choose its boot loader …");
         device = await usb.requestDevice({ filters: [{ vendorId, productId }] });
     }
-    let loader = device && new Loader(device, settings.partition);
+    let loader = device && new Loader(device, settings.partition, signal);
     try {
         await loader?.open();
     } catch (error) {
@@ -209,14 +234,14 @@ export async function flash(usb, settings, image, known, say, progress, signal) 
     }
     if (!loader) {
         say("Plug the board in, or reset it: the page then starts by itself …");
-        loader = new Loader(await plugged(usb, matches, signal), settings.partition);
+        loader = new Loader(await plugged(usb, matches, signal), settings.partition, signal);
     }
     try {
         if (!loader.device.opened) {
             await loader.open();
         }
         say("The boot loader takes the image …");
-        await loader.write(image, progress, signal);
+        await loader.write(image, progress);
         await loader.leave();
     } catch (error) {
         throw /NotFound|Network/.test(error.name) ? new Error("the board was unplugged: plug it in and try again") : error;

@@ -95,6 +95,9 @@ class Panel {
 
     /** End what is written; a boot loader is none of it. */
     #cancel() {
+        if (this.cancelling.signal.aborted) {
+            return; // a second press
+        }
         const begun = !element("progress").hidden;
         this.cancelled = new Error(begun
             ? "Cancelled: the firmware on the board may be incomplete. Its boot loader is as it was: press “Flash” to write all of it."

@@ -20,6 +20,9 @@ def test_a_place_of_labgrid_holds_the_lock_of_its_line(folder, monkeypatch):
         with lock.lent() as port, Lock(port):
             assert is_taken("labgrid:p")
         assert is_taken("socket://h:1")
+        lock.move("socket://h:2")
+        assert lock.port == "socket://h:2" and is_taken("socket://h:2")
+        assert is_taken("labgrid:p") and not is_taken("socket://h:1")
     with Lock("socket://h:1"), pytest.raises(LockedError, match="labgrid:p is in use by "):
         Lock("labgrid:p")
     assert not [*folder.iterdir()]

@@ -72,10 +72,11 @@ def zipped(path, files):
 
 
 def cancel(page, when):
-    """Press "Flash", and "Cancel" as soon as `when` is true; returns what the panel says."""
+    """Press "Flash", and "Cancel" twice as soon as `when` is true; returns what the panel says."""
     page.evaluate(
         "{ const cancel = document.getElementById('own-cancel');"
         "const timer = setInterval(() => {"
-        f"if (!cancel.hidden && ({when})) {{ clearInterval(timer); cancel.click(); }} }}, 1); }} 0"
+        f"if (!cancel.hidden && ({when})) {{"
+        " clearInterval(timer); cancel.click(); cancel.click(); } }, 1); } 0"
     )
     return press(page, "flash")

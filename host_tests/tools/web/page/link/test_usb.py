@@ -24,7 +24,8 @@ from .own_board import (
 
 HP, HE = 1, 2
 DETACH, DNLOAD, GETSTATUS, CLRSTATUS, ABORT = 0, 1, 3, 4, 6
-IDLE_STATE, ERROR_STATE = 2, 10
+IDLE_STATE, DNLOAD_SYNC, DNBUSY, ERROR_STATE = 2, 3, 4, 10
+LONGEST = 0xFFFFFF  # milliseconds, of a wait that a device can ask for
 # The requests that each state takes: appendix A.2 of the specification.
 TAKEN = {
     2: [DNLOAD, GETSTATUS, ABORT],
@@ -155,6 +156,47 @@ def test_a_cancelled_transfer_leaves_a_boot_loader_that_takes_the_next_one(panel
     ]
     assert press(panel, "flash").startswith("Flashed ")
     check_flashed(panel, HP, [DETACH] if loader == "DfuDevice" else [])
+
+
+@pytest.mark.parametrize("wait", [500, LONGEST])
+@pytest.mark.parametrize(
+    ("left", "cancelled", "late"),
+    [
+        (IDLE_STATE, "Cancelled: the firmware on the board may", "stays busy at block 1 of 3"),
+        (DNLOAD_SYNC, "Cancelled: nothing was written.", "does not become idle: unplug the board"),
+    ],
+)
+def test_a_boot_loader_that_stays_busy_is_an_error_and_can_be_cancelled(
+    panel, image, left, cancelled, late, wait
+):
+    """However long it says that it will be, before the first block, too."""
+    busy = {"loader": "DfuDevice", "faults": {"left": [left, 0], "busy": True}, "pollMs": wait}
+    plug(panel, **busy)
+    choose_board(panel, HP, image)
+    assert late in press(panel, "flash")
+    plug(panel, **busy)
+    assert cancel(panel, f"device.state === {DNBUSY}").startswith(cancelled)
+    panel.evaluate("Object.assign(device, {faults: {}, pollMs: 1}); 0")
+    assert press(panel, "flash").startswith("Flashed ")
+    assert bytes_of(panel, f"device.at({START[HP]})") == firmware(HP)
+
+
+def test_cancelling_at_the_end_writes_no_end(panel, image):
+    plug(panel, loader="DfuDevice", pollMs=800)
+    choose_board(panel, HP, image)
+    assert cancel(panel, "device.blocks === 3").startswith("Cancelled: the firmware on the board")
+    assert panel.evaluate("[device.state, device.requests.at(-1)]") == [IDLE_STATE, ABORT]
+
+
+def test_cancelling_while_the_user_chooses_is_heard(panel, image):
+    """The browser's list of devices stays open; what is chosen there is not waited for."""
+    plug(panel, late=True)
+    panel.evaluate(
+        "usb.requestDevice = async () => { document.getElementById('own-cancel').click();"
+        "device.unplug(); return device; }; 0"
+    )
+    choose_board(panel, HP, image)
+    assert press(panel, "flash") == "Cancelled: nothing was written."
 
 
 def test_waiting_for_the_boot_loader_can_be_cancelled(panel, image):
