@@ -390,7 +390,8 @@ def _next_steps(data: Mapping[str, Any]) -> list[str]:
 def _program(name: str) -> str:
     """Return how to call a program of this Python environment from this shell."""
     path = Path(sys.executable).with_name(name)
-    return name if shutil.which(name) == str(path) else _short(path)
+    in_make = "MAKELEVEL" in os.environ  # its PATH is not that of the shell
+    return name if shutil.which(name) == str(path) and not in_make else _short(path)
 
 
 def _short(path: Path) -> str:

@@ -114,10 +114,13 @@ def test_all_input_of_the_board_is_saved_and_can_be_replayed(run_demo, tmp_path)
     assert sound["words"]["okay_nabu"]["verdict"] == "detected okay_nabu at 1.9 s"
 
 
-@pytest.mark.parametrize("on_path", [True, False])
-def test_the_report_lists_comparisons_and_next_steps(ethosu, tmp_path, monkeypatch, on_path):
-    environment = Path(sys.executable).parent
-    program = "ethosu" if on_path else command._short(environment / "ethosu")
+@pytest.mark.parametrize("where", ["on PATH", "on PATH of make", "elsewhere"])
+def test_the_report_lists_comparisons_and_next_steps(ethosu, tmp_path, monkeypatch, where):
+    environment, on_path = Path(sys.executable).parent, where != "elsewhere"
+    program = "ethosu" if where == "on PATH" else command._short(environment / "ethosu")
+    monkeypatch.delenv("MAKELEVEL", raising=False)
+    if where == "on PATH of make":
+        monkeypatch.setenv("MAKELEVEL", "1")
     others = [path for path in os.get_exec_path() if Path(path) != environment]
     monkeypatch.setenv("PATH", os.pathsep.join([str(environment), *others] if on_path else others))
     options = ("--output", tmp_path, "--say", "hello", "--board", "GROVE_VISION_AI_V2")
