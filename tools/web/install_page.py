@@ -50,7 +50,7 @@ for (const name of process.argv.slice(1)) {
 }
 """
 # Text, WebAssembly and models; recordings and pictures are small.
-COMPRESSED = (".css", ".html", ".js", ".json", ".py", ".tflite", ".txt", ".wasm")
+COMPRESSED = ("", ".css", ".html", ".js", ".json", ".py", ".tflite", ".txt", ".wasm")
 
 
 class Example(NamedTuple):
