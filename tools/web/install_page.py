@@ -178,9 +178,13 @@ def install_index(page: Path, build: str) -> None:
     (page / "index.html").write_text(text)
 
 
+def _is_compressed(file: Path) -> bool:
+    return file.is_file() and file.suffix in COMPRESSED
+
+
 def compress(folder: Path) -> None:
     """Write NAME.br and NAME.gz beside each file, as servers expect precompressed files."""
-    files = [file for file in sorted(folder.rglob("*")) if file.suffix in COMPRESSED]
+    files = [file for file in sorted(folder.rglob("*")) if _is_compressed(file)]
     command = ["node", "--input-type=module", "--eval", COMPRESS, *map(str, files)]
     subprocess.run(command, check=True)
 
@@ -221,7 +225,7 @@ def main() -> None:
     shutil.rmtree(output, ignore_errors=True)
     new.rename(output)
     for file in sorted([*output.iterdir(), *(output / build).iterdir()]):
-        if file.suffix in COMPRESSED:
+        if _is_compressed(file):
             sizes = [file.with_name(file.name + end).stat().st_size for end in ("", ".gz", ".br")]
             print("{:20} {:9,} {:9,} gzip {:9,} Brotli".format(file.name, *sizes))
 
