@@ -156,8 +156,7 @@ def write_notices(title: str, folder: Path, made_of: Mapping[str, frozenset[str]
         notices.Binary(str(file.relative_to(folder)), file.read_bytes(), made_of[file.name])
         for file in found
     ]
-    for name, data in notices.of(f"{notices.OWN}-{title}", given).items():
-        (folder / name).write_bytes(data)
+    notices.write(folder, title, given)
     shutil.copyfile(notices.paths.root() / "LICENSE", folder / "LICENSE")
 
 

@@ -422,18 +422,18 @@ def for_image(board: str) -> dict[str, bytes]:
     return of(f"{OWN}-{board}", [image(folder, file.name, file) for file in files])
 
 
-def beside(file: Path, map_file: Path) -> None:
-    """Write the notices of a file that is alone in its archive to its folder."""
-    made = Binary(file.name, file.read_bytes(), inputs(map_file.absolute()))
-    for name, data in of(f"{OWN}-{file.name}", [made]).items():
-        (file.parent / name).write_bytes(data)
+def write(folder: Path, title: str, binaries: Sequence[Binary]) -> None:
+    """Write the notices of files to the folder in which they are given away."""
+    for name, data in of(f"{OWN}-{title}", binaries).items():
+        (folder / name).write_bytes(data)
 
 
 def main(words: Sequence[str]) -> str:
     """Print the licence texts of images, or write a file's; returns an error message, or ""."""
     try:
         if words[-1].endswith(".map"):
-            beside(Path(words[0]), Path(words[1]))
+            file, made_of = Path(words[0]), inputs(Path(words[1]).absolute())
+            write(file.parent, file.name, [Binary(file.name, file.read_bytes(), made_of)])
             return ""
         for board in words:
             print(for_image(board)[TEXTS].decode())

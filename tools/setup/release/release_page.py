@@ -177,9 +177,10 @@ def page(
 
 def _starts(files: Iterable[str]) -> Iterator[str]:
     """Say how to start, with the files that are there."""
-    native = next((file for file in files if re.search(r"linux.*\.whl$", file)), None)
-    if native := next((file for file in files if file.endswith("x86_64.whl")), native):
-        yield _LINUX.format(file=native, start=START)
+    linux = [file for file in files if re.search(r"linux.*\.whl$", file)]
+    if linux:  # that for PCs, if there is one
+        file = next((file for file in linux if file.endswith("x86_64.whl")), linux[0])
+        yield _LINUX.format(file=file, start=START)
     for end, text in _STARTS.items():
         yield from (f"\n{text.format(file=file)}" for file in files if file.endswith(end))
 
